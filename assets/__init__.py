@@ -1,0 +1,1 @@
+"""Sample images and models that ship with the package."""

@@ -1,0 +1,1 @@
+"""Self-play for vision-language models."""
