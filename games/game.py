@@ -42,7 +42,6 @@ class Turn:
         role: What decides the policy and the baseline: `"spy"`, `"civilian"`, `"generator"`, ...
         stage: Part of the game: `"clue"`, `"decision"`, ...
         position: Place among the role's turns of that stage, from 0 (clue round, vote sample, refinement, ...).
-        messages: The chat that the seat sees, images included as `{"type": "image", "image": PIL.Image}`.
     """
 
     game_seed: int
@@ -51,7 +50,11 @@ class Turn:
     role: str
     stage: str
     position: int = 0
-    messages: tuple[Message, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The chat that the seat sees, images included as `{"type": "image", "image": PIL.Image}`."""
+        raise NotImplementedError
 
     @property
     def seed(self) -> int:
