@@ -25,7 +25,9 @@ _ABSTENTION = re.compile(
 )
 _NUMBER_WORDS = {
     word: number
-    for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
+    for number, word in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    )
 }
 _WORD = re.compile(r"[a-z]+")
 _MAX_VOTE_CHARS = 200

@@ -1,0 +1,1 @@
+"""Who answers the turns: scripted players, models, people."""

@@ -1,0 +1,1 @@
+"""Replays of games, as JSON lines and as web pages."""
