@@ -27,8 +27,8 @@ class SpyConfig:
         votes_per_civilian: Votes sampled from each civilian; the clue reward uses their mean. 1 if None; only with
             `voters="civilians"`.
         votes_per_game: Votes sampled from the observer. 8 if None; only with `voters="observer"`.
-        beta: Weight of the spy term of the clue reward (eq. 1).
-        lam: Weight lambda of the civilians' own term of the clue reward (eq. 1).
+        clue_beta: beta, weight of the spy term of the clue reward (eq. 1).
+        clue_lambda: lambda, weight of the civilians' own term of the clue reward (eq. 1).
         format_penalty: Subtracted from the reward of a clue turn whose clue cannot be read. It comes on top of the
             zero-sum reward of the seat.
         rewards: Scheme of the decision reward, `"paper"` or `"released"`; see `scoring.decision_reward`.
@@ -47,8 +47,8 @@ class SpyConfig:
     voters: Voters = "civilians"
     votes_per_civilian: int | None = None
     votes_per_game: int | None = None
-    beta: float = 0.1
-    lam: float = 0.1
+    clue_beta: float = 0.1
+    clue_lambda: float = 0.1
     format_penalty: float = 0.1
     rewards: RewardScheme = "paper"
     own_reasoning_memory: bool = True
@@ -67,7 +67,7 @@ class SpyConfig:
         ):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
-        for name in ("beta", "lam", "format_penalty"):
+        for name in ("clue_beta", "clue_lambda", "format_penalty"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be a number >= 0, got {getattr(self, name)!r}")
         for name, voters in (("votes_per_civilian", "civilians"), ("votes_per_game", "observer")):

@@ -273,7 +273,7 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
         counts = count_votes((vote for _, vote in votes), config.num_players, scale)
         abstentions = scale * sum(vote.kind == "n/a" for _, vote in votes)
         civilian_counts = [count for player, count in enumerate(counts, start=1) if player != spy]
-        spy_reward, civilian_rewards = clue_rewards(counts[spy - 1], civilian_counts, config.beta, config.lam)
+        spy_reward, civilian_rewards = clue_rewards(counts[spy - 1], civilian_counts, config.clue_beta, config.clue_lambda)
         seat_rewards = [*civilian_rewards[: self.spy_seat], spy_reward, *civilian_rewards[self.spy_seat :]]
 
         rewards: dict[Turn, float] = {}
