@@ -1,0 +1,181 @@
+"""A vision-language model at the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModelForImageTextToText,
+    AutoProcessor,
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    PreTrainedModel,
+    ProcessorMixin,
+)
+
+from visionzero.games.game import Turn, derive_seed
+from visionzero.players.base import Player, Reply
+from visionzero.players.chat import ChatEncoder
+
+_GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
+_MIX_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
+_MIX_2 = -7723592293110705685  # 0x94D049BB133111EB
+
+
+class SeededSampling(LogitsProcessor):
+    """Makes greedy search sample: adds Gumbel noise that depends on a row's own seed, the step and the token.
+
+    The argmax of `logits / temperature + Gumbel noise` is a sample of the softmax. The noise is a hash, so a row's sample
+    does not depend on its place in the batch, on the device, or on any generator's state.
+
+    Args:
+        seeds: One seed a row.
+        temperature: Divides the logits; > 0.
+    """
+
+    def __init__(self, seeds: Sequence[int], temperature: float = 1.0) -> None:
+        self._seeds = torch.tensor(list(seeds), dtype=torch.int64)
+        self._temperature = temperature
+        self._step = 0
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        """Return noisy scores, shape (rows, vocabulary)."""
+        rows = self._seeds.to(scores.device).unsqueeze(1)
+        tokens = torch.arange(scores.shape[1], device=scores.device, dtype=torch.int64).unsqueeze(0)
+        state = rows + _GOLDEN * (self._step * scores.shape[1] + tokens + 1)
+        self._step += 1
+        state = (state ^ ((state >> 30) & (2**34 - 1))) * _MIX_1
+        state = (state ^ ((state >> 27) & (2**37 - 1))) * _MIX_2
+        state = state ^ ((state >> 31) & (2**33 - 1))
+        uniform = (((state >> 40) & (2**24 - 1)).to(torch.float32) + 0.5) * 2.0**-24
+        return scores.float() / self._temperature - torch.log(-torch.log(uniform))
+
+
+class ModelPlayer(Player):
+    """Answers turns with a vision-language model, many at a time.
+
+    What it says depends on its seed and the turn, not on which other turns are answered in the same batch (up to
+    floating-point differences between batch shapes).
+
+    Args:
+        model: A model of the `AutoModelForImageTextToText` family.
+        processor: Its processor.
+        name: Short name.
+        max_new_tokens: Longest answer, in tokens.
+        temperature: 0 for greedy answers.
+        batch_size: Most turns in one `generate` call.
+        seed: Mixed with every turn's own seed.
+
+    Raises:
+        ValueError: An option is out of range.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        processor: ProcessorMixin,
+        *,
+        name: str = "model",
+        max_new_tokens: int = 256,
+        temperature: float = 1.0,
+        batch_size: int = 64,
+        seed: int = 0,
+    ) -> None:
+        if max_new_tokens < 1 or batch_size < 1:
+            raise ValueError(f"max_new_tokens and batch_size must be >= 1, got {max_new_tokens} and {batch_size}")
+        if not 0 <= temperature < float("inf"):
+            raise ValueError(f"temperature must be a number >= 0, got {temperature}")
+        self.model = model
+        self.name = name
+        self.max_new_tokens = max_new_tokens
+        self.temperature = temperature
+        self.batch_size = batch_size
+        self.seed = seed
+        self._encoder = ChatEncoder(processor)
+        tokenizer = processor.tokenizer
+        eos = model.generation_config.eos_token_id
+        eos = [eos] if isinstance(eos, int) else list(eos or [])
+        if tokenizer.eos_token_id is not None and tokenizer.eos_token_id not in eos:
+            eos.append(tokenizer.eos_token_id)
+        self._eos = set(eos)
+        pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+        # Filters that a model's own generation config may ask for are named, so that none of them is applied.
+        self._generation = GenerationConfig(
+            max_new_tokens=max_new_tokens,
+            do_sample=False,
+            eos_token_id=sorted(self._eos),
+            pad_token_id=pad,
+            repetition_penalty=1.0,
+            suppress_tokens=_image_token_ids(model),
+        )
+
+    @classmethod
+    def from_pretrained(cls, path: str | Path, *, device: str | None = None, **options: Any) -> ModelPlayer:
+        """Load a player from a folder or a hub id.
+
+        Args:
+            path: What `AutoProcessor` and `AutoModelForImageTextToText` load.
+            device: Where to put the model; a GPU if there is one, else the CPU.
+            **options: Passed on to `ModelPlayer`; `name` is the last part of the path by default.
+
+        Returns:
+            The player.
+        """
+        if device is None:
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        model = AutoModelForImageTextToText.from_pretrained(path, dtype="auto").to(device).eval()
+        processor = AutoProcessor.from_pretrained(path, padding_side="left")
+        options.setdefault("name", Path(path).name)
+        return cls(model, processor, **options)
+
+    def reply(self, turns: Sequence[Turn]) -> list[Reply]:
+        """Answer turns in batches of turns with prompts of similar length."""
+        chats = [self._encoder.chat(turn) for turn in turns]
+        order = sorted(range(len(turns)), key=lambda i: len(turns[i].prompt))
+        replies: list[Reply | None] = [None] * len(turns)
+        for start in range(0, len(order), self.batch_size):
+            rows = order[start : start + self.batch_size]
+            answers = self._generate([chats[i] for i in rows], [derive_seed(self.seed, turns[i].seed) for i in rows])
+            for i, reply in zip(rows, answers, strict=True):
+                replies[i] = reply
+        return [reply for reply in replies if reply is not None]
+
+    @torch.no_grad()
+    def _generate(self, chats: list[list[dict[str, Any]]], seeds: list[int]) -> list[Reply]:
+        inputs = {
+            key: value.to(self.model.device) if isinstance(value, torch.Tensor) else value
+            for key, value in self._encoder.encode(chats).items()
+        }
+        processors = LogitsProcessorList()
+        if self.temperature > 0:
+            processors.append(SeededSampling(seeds, self.temperature))
+        output = self.model.generate(**inputs, generation_config=self._generation, logits_processor=processors)
+        prompt_length = inputs["input_ids"].shape[1]
+        prompts = [
+            tuple(ids[mask.bool()].tolist())
+            for ids, mask in zip(inputs["input_ids"].cpu(), inputs["attention_mask"].cpu(), strict=True)
+        ]
+        completions = [self._until_end(row) for row in output[:, prompt_length:].tolist()]
+        texts = self._encoder.processor.tokenizer.batch_decode(completions, skip_special_tokens=True)
+        return [
+            Reply(text, prompt, tuple(ids), truncated=not ids or ids[-1] not in self._eos)
+            for text, prompt, ids in zip(texts, prompts, completions, strict=True)
+        ]
+
+    def _until_end(self, ids: list[int]) -> list[int]:
+        """The ids up to the first end-of-turn token, that token included."""
+        for position, token in enumerate(ids):
+            if token in self._eos:
+                return ids[: position + 1]
+        return ids
+
+
+def _image_token_ids(model: PreTrainedModel) -> list[int] | None:
+    """Placeholder tokens, which must never be sampled: nothing would stand behind them."""
+    names = ("image_token_id", "image_token_index", "video_token_id", "video_token_index")
+    ids = {getattr(model.config, name, None) for name in names}
+    return sorted(token for token in ids if isinstance(token, int)) or None
