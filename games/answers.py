@@ -10,26 +10,38 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
-_BRACES = re.compile(r"\\boxed\s{0,8}\{|\\[{}]|[{}]")
-_THINK_CLOSE = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-_THINK_OPEN = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-_LATEX_STYLE = re.compile(
+# "\x08oxed" is what "\boxed" becomes in a Python or JSON string whose backslash was not doubled.
+_BRACES = re.compile(r"(?:\\b|\x08)oxed\s{0,8}\{|\\[{}]|[{}]")
+_THINK = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_LATEX = re.compile(
     r"\\(?:text|textbf|textit|texttt|textrm|mathrm|mathbf|mathit|mathsf|operatorname|boxed)\s{0,8}\{"
+    r"|\\[{}%#&_$/]|[{}]"
 )
-_LATEX_SPACE = re.compile(r"\\[,;:!> ]|~")
-_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*")
+_LATEX_SPACE = re.compile(r"\\[,;:!> ]|\\\\|\\q?quad\b|(?<=\w)~(?=\w)")
+_NUMBER = re.compile(r"(?:(?<!\w)[-+.]{1,2})?\d+(?:[.,]\d+)*")
 _ABSTENTION = re.compile(
-    r"\b(?:n\s?[/\\.]\s?a\b\.?|na|not\s(?:sure|certain|applicable|available)|unsure|uncertain|unknown|undecided|abstain(?:ed|s)?"
-    r"|no\s(?:idea|vote|answer)|none|(?:do\snot|don'?t|cannot|can'?t)\s(?:know|tell|decide|say))\b",
-    re.IGNORECASE,
+    r"""\b(?:
+      n\s?[/\\.-]\s?a | na | none | null | nobody | idk | dunno | skip | pass
+    | no(?:\s|-)?one | no\s(?:idea|vote|answer|opinion|decision|player|spy)
+    | not\s(?:sure|certain|clear|known|applicable|available) | unsure | uncertain | unclear | unknown
+    | undecided | undetermined | inconclusive | abstain(?:s|ed|ing)? | abstention
+    | (?:do\snot|don'?t|can\s?not|can'?t|could\snot|couldn'?t|unable\sto)
+      \s(?:know|tell|decide|say|determine|identify|be\ssure)
+    )\b""",
+    re.VERBOSE,
 )
+_NEGATION = re.compile(r"\b(?:not|cannot|isnt|never|except|neither|nor)\b|n't\b|(?:one|body|all)\sbut\b")
 _NUMBER_WORDS = {
     word: number
     for number, word in enumerate(
         ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
     )
 }
-_WORD = re.compile(r"[a-z]+")
+_WORDS_AROUND_A_NUMBER = frozenset(
+    ["player", "number", "seat", "the", "spy", "is", "i", "my", "vote", "for", "suspect", "answer"]
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_LOOKALIKES = str.maketrans({"\u2019": "'", "\u2215": "/", "\u2044": "/", "\u2212": "-"})
 _MAX_VOTE_CHARS = 200
 
 
@@ -40,15 +52,23 @@ def without_reasoning(text: str) -> str:
         text: A raw answer.
 
     Returns:
-        What follows the last `</think>`. An opened tag that is never closed hides everything after it: the answer was
-        cut off before it began.
+        What stands outside. A closing tag without an opening one hides everything before it (chat templates often open
+        the tag in the prompt); an opening tag without a closing one hides everything after it (the answer was cut off
+        before it began). Tags do not nest.
     """
-    end = 0
-    for match in _THINK_CLOSE.finditer(text):
-        end = match.end()
-    text = text[end:]
-    opened = _THINK_OPEN.search(text)
-    return text[: opened.start()] if opened else text
+    kept: list[str] = []
+    position, thinking = 0, False
+    for match in _THINK.finditer(text):
+        if match.group(1):
+            if not thinking:
+                kept.clear()
+            position, thinking = match.end(), False
+        elif not thinking:
+            kept.append(text[position : match.start()])
+            thinking = True
+    if not thinking:
+        kept.append(text[position:])
+    return "\n".join(kept)
 
 
 def read_boxed(text: str) -> str | None:
@@ -68,7 +88,7 @@ def read_boxed(text: str) -> str | None:
     closed: tuple[int, int] | None = None
     for match in _BRACES.finditer(text):
         token = match.group()
-        if token.startswith("\\boxed"):
+        if len(token) > 2:
             opened.append(match.end())
         elif token == "{":
             opened.append(-1)
@@ -83,24 +103,38 @@ def read_boxed(text: str) -> str | None:
 
 
 def plain_text(latex: str) -> str:
-    r"""Unwrap LaTeX styling such as `\\text{...}` and fold all white space and control characters to single spaces."""
+    r"""Unwrap LaTeX styling such as `\\text{...}`, undo escapes such as `\\%`, and put everything on one line.
+
+    All white space, line separators and control characters become single spaces; lone surrogates, which no file or
+    tokenizer can take, become U+FFFD.
+    """
     if "\\" in latex:
         kept: list[str] = []
         position, styles = 0, [False]  # whether each open brace belongs to a styling command
-        for match in re.finditer(_LATEX_STYLE.pattern + r"|[{}]", latex):
+        for match in _LATEX.finditer(latex):
             token = match.group()
             kept.append(latex[position : match.start()])
             position = match.end()
             if token == "}":
-                styled = styles.pop() if len(styles) > 1 else False
+                styled = len(styles) > 1 and styles.pop()
                 kept.append("" if styled else token)
+            elif token == "{":
+                styles.append(False)
+                kept.append(token)
+            elif len(token) == 2:
+                kept.append(token[1])
             else:
-                styles.append(token != "{")
-                kept.append("" if token != "{" else token)
+                styles.append(True)
         kept.append(latex[position:])
         latex = _LATEX_SPACE.sub(" ", "".join(kept))
-    printable = "".join(" " if unicodedata.category(char) in ("Cc", "Zl", "Zp") else char for char in latex)
-    return " ".join(printable.split())
+    if not latex.isprintable():
+        latex = "".join(_printable(char) for char in latex)
+    return " ".join(latex.split())
+
+
+def _printable(char: str) -> str:
+    category = unicodedata.category(char)
+    return "\ufffd" if category == "Cs" else " " if category in ("Cc", "Zl", "Zp") else char
 
 
 def read_clue(text: str, max_chars: int = 400) -> str | None:
@@ -114,12 +148,14 @@ def read_clue(text: str, max_chars: int = 400) -> str | None:
         max_chars: Longer clues are cut there.
 
     Returns:
-        The clue, or None where no box with anything in it was found.
+        The clue, or None where no box with anything visible in it was found.
     """
     content = read_boxed(text)
     if content is None:
         return None
-    return plain_text(content[: 8 * max_chars])[:max_chars].strip() or None
+    clue = plain_text(content[: 8 * max_chars])[:max_chars].strip()
+    visible = any(unicodedata.category(char)[0] not in "CZ" for char in clue)
+    return clue if visible else None
 
 
 @dataclass(frozen=True)
@@ -145,8 +181,10 @@ INVALID = Vote("invalid")
 def read_vote(text: str, num_players: int, voter: int | None = None) -> Vote:
     r"""The vote in an answer.
 
-    Read are `\\boxed{3}`, "Player 3", "#3", digits of any script, number words, and the usual spellings of "n/a". A box
-    that names two different numbers, a number and an abstention, a number out of range, or the voter itself is invalid.
+    Read are `\\boxed{3}`, "Player 3", "#3", "P3" with digits of any script and any words around them, English number
+    words up to twelve that stand alone or with a few words such as "player", and the usual spellings of "n/a". A box
+    with two different numbers, a number and an abstention, a negated number ("not 3"), a fraction or a sign, a number
+    out of range, the voter itself, or more than 200 characters is invalid.
 
     Args:
         text: Any text.
@@ -159,19 +197,25 @@ def read_vote(text: str, num_players: int, voter: int | None = None) -> Vote:
     content = read_boxed(text)
     if content is None or len(content) > _MAX_VOTE_CHARS:
         return INVALID
-    content = unicodedata.normalize("NFKC", plain_text(content)).casefold().replace("\u2019", "'")
-    abstains = _ABSTENTION.search(content) is not None
+    content = unicodedata.normalize("NFKC", plain_text(content)).casefold().translate(_LOOKALIKES)
     named = {_vote_number(number) for number in _NUMBER.findall(content)}
-    if not named and not abstains:
-        named = {_NUMBER_WORDS[word] for word in _WORD.findall(content) if word in _NUMBER_WORDS}
-    if abstains:
+    if _ABSTENTION.search(content):
         return INVALID if named else ABSTENTION
-    if len(named) != 1:
+    if not named:
+        named = _spelled_out(content)
+    if len(named) != 1 or _NEGATION.search(content):
         return INVALID
     player = named.pop()
     if player is None or not 1 <= player <= num_players or player == voter:
         return INVALID
     return Vote("player", player)
+
+
+def _spelled_out(content: str) -> set[int | None]:
+    """The number words in a vote; none where other words make it prose, as in "two red cubes"."""
+    words = set(_WORD.findall(content))
+    numbers = words & _NUMBER_WORDS.keys()
+    return {_NUMBER_WORDS[word] for word in numbers} if words - numbers <= _WORDS_AROUND_A_NUMBER else set()
 
 
 def _vote_number(token: str) -> int | None:
