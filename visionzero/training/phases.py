@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 Phase = Literal["clue", "decision", "both"]
@@ -19,39 +19,46 @@ class PhaseConfig:
         ema_decay: rho, decay of both moving averages (eq. 7).
         ema_bias_correction: Divide the averages by `1 - rho^t`, so that their start at 0 does not count. Without it, and
             with rho = 0.95, even a perfect player needs 45 updates to reach an average of 0.9.
-        clue_accuracy: Decision gives way to clue at this average accuracy or above,
-        clue_na_rate: and at this average n/a rate or below (eq. 9).
-        decision_error: Clue gives way to decision at this average error (1 - accuracy) or above,
-        decision_na_rate: or at this average n/a rate or above (eq. 10).
+        to_clue_accuracy: Decision gives way to clue at this average accuracy or above,
+        to_clue_na_rate: and at this average n/a rate or below (eq. 9).
+        to_decision_error: Clue gives way to decision at this average error (1 - accuracy) or above,
+        to_decision_na_rate: or at this average n/a rate or above (eq. 10).
         min_updates: K_min, updates in a phase before it can end.
         patience: P, updates without a switch that force one; None for never.
-        cycle_updates: Length of a phase of the cycle; only with `schedule="cycle"`.
+        cycle_updates: Length of a phase of the cycle; 5 if None; only with `schedule="cycle"`.
 
     Raises:
-        ValueError: A value is out of range.
+        ValueError: A value is out of range, or an option would have no effect.
     """
 
     schedule: PhaseSchedule = "adaptive"
     ema_decay: float = 0.95
     ema_bias_correction: bool = False
-    clue_accuracy: float = 0.9
-    clue_na_rate: float = 0.1
-    decision_error: float = 0.4
-    decision_na_rate: float = 0.5
+    to_clue_accuracy: float = 0.9
+    to_clue_na_rate: float = 0.1
+    to_decision_error: float = 0.4
+    to_decision_na_rate: float = 0.5
     min_updates: int = 5
     patience: int | None = 20
-    cycle_updates: int = 5
+    cycle_updates: int | None = None
 
     def __post_init__(self) -> None:
         if self.schedule not in get_args(PhaseSchedule):
             raise ValueError(f"schedule must be one of {', '.join(get_args(PhaseSchedule))}, got {self.schedule!r}")
         if not 0 <= self.ema_decay < 1:
             raise ValueError(f"ema_decay must be in [0, 1), got {self.ema_decay}")
-        for name in ("clue_accuracy", "clue_na_rate", "decision_error", "decision_na_rate"):
+        for name in ("to_clue_accuracy", "to_clue_na_rate", "to_decision_error", "to_decision_na_rate"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)}")
-        if self.min_updates < 1 or self.cycle_updates < 1:
+        if self.min_updates < 1 or (self.cycle_updates is not None and self.cycle_updates < 1):
             raise ValueError("min_updates and cycle_updates must be >= 1")
+        if self.cycle_updates is not None and self.schedule != "cycle":
+            raise ValueError(f"cycle_updates has no effect with schedule={self.schedule!r}")
+        if self.schedule != "adaptive":
+            for option in fields(self):
+                adaptive = option.name.startswith("to_") or option.name in ("min_updates", "patience")
+                if adaptive and getattr(self, option.name) != option.default:
+                    raise ValueError(f"{option.name} has no effect with schedule={self.schedule!r}")
         if self.patience is not None and self.patience < self.min_updates:
             raise ValueError(f"patience must be at least min_updates ({self.min_updates}) or None, got {self.patience}")
 
@@ -146,14 +153,14 @@ class PhaseController:
     def _should_switch(self) -> bool:
         config, state = self.config, self.state
         if config.schedule == "cycle":
-            return state.updates_in_phase >= config.cycle_updates
+            return state.updates_in_phase >= (config.cycle_updates or 5)
         if config.schedule != "adaptive" or state.updates_in_phase < config.min_updates:
             return False
         if config.patience is not None and state.updates_in_phase >= config.patience:
             return True
         if state.phase == "decision":
-            return self.accuracy >= config.clue_accuracy and self.na_rate <= config.clue_na_rate
-        return 1 - self.accuracy >= config.decision_error or self.na_rate >= config.decision_na_rate
+            return self.accuracy >= config.to_clue_accuracy and self.na_rate <= config.to_clue_na_rate
+        return 1 - self.accuracy >= config.to_decision_error or self.na_rate >= config.to_decision_na_rate
 
     def state_dict(self) -> dict[str, Any]:
         """The state as plain data."""

@@ -1,0 +1,81 @@
+"""Options of a trainer that plays its own batches: TRL's, without those that only make sense for data sets of prompts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from trl import GRPOConfig
+
+_REPLACED = {
+    "gradient_accumulation_steps": "an update is counted in games_per_update; per_device_train_batch_size alone decides "
+    "how many turns go through the model at once",
+    "generation_batch_size": "an update is counted in games_per_update",
+    "steps_per_generation": "every update plays its own games",
+    "num_iterations": "every update plays its own games",
+    "num_generations": "groups are formed by the games",
+    "num_generations_eval": "evaluation plays games",
+    "scale_rewards": "advantages come from the games",
+    "reward_weights": "rewards come from the games",
+    "multi_objective_aggregation": "rewards come from the games",
+    "shuffle_dataset": "boards are drawn in an order that the seed decides",
+    "num_completions_to_print": "games are written as replays",
+    "log_completions": "games are written as replays",
+    "remove_unused_columns": "there is no data set of prompts",
+}
+_SUPPORTED_LOSSES = ("grpo", "dr_grpo", "dapo", "cispo")
+
+
+def option(default: Any, help_text: str) -> Any:
+    """A config field with a help text for the command line."""
+    return field(default=default, metadata={"help": help_text})
+
+
+@dataclass
+class TurnConfig(GRPOConfig):
+    """`GRPOConfig` for a `TurnTrainer`.
+
+    TRL's own options keep their meaning (learning rate, KL weight `beta`, LoRA through `peft_config`, `report_to`,
+    vLLM, DeepSpeed, ...), except that a batch is counted in games, and `per_device_train_batch_size` is the largest
+    number of turns in one forward and backward pass. Options of TRL that would have no effect here are errors.
+
+    Raises:
+        ValueError: A value is out of range, or an option would have no effect.
+    """
+
+    loss_type: str = option("grpo", "Loss of TRL: mean over a turn's tokens, then over turns (`grpo`), or another of TRL's.")
+    learning_rate: float = option(1e-5, "Initial learning rate of AdamW.")
+    lr_scheduler_type: str = option("cosine", "Learning-rate schedule.")
+    warmup_steps: float = option(0.1, "Warm-up: updates, or their share of the run if below 1.")
+    beta: float = option(0.04, "Weight of the KL divergence from the frozen start of the policy.")
+    max_completion_length: int = option(512, "Longest answer, in tokens.")
+    logging_steps: float = option(1, "Log every that many updates.")
+    games_per_update: int = option(16, "Games played for one update, over all processes.")
+    generation_rows: int = option(64, "Most turns in one generation batch of a process.")
+
+    def __post_init__(self) -> None:
+        defaults = {f.name: f.default for f in fields(GRPOConfig)}
+        for name, reason in _REPLACED.items():
+            # 1 is what this class itself leaves in the counters, so a config can be read back from its own dictionary.
+            if name in defaults and getattr(self, name) not in (defaults[name], 1):
+                raise ValueError(f"{name}={getattr(self, name)!r} would have no effect: {reason}")
+        if self.loss_type not in _SUPPORTED_LOSSES:
+            raise ValueError(f"loss_type must be one of {', '.join(_SUPPORTED_LOSSES)}, got {self.loss_type!r}")
+        if self.games_per_update < 1 or self.generation_rows < 1:
+            raise ValueError("games_per_update and generation_rows must be >= 1")
+        # TRL checks that its batches hold whole groups. Ours do not come from its sampler: satisfy the check, then say
+        # what is true, one batch an update and no groups.
+        self.gradient_accumulation_steps = 1
+        self.num_iterations = 1
+        self.num_generations = 2
+        self.steps_per_generation = 2
+        self.generation_batch_size = None
+        super().__post_init__()
+        self.num_generations = 1
+        self.steps_per_generation = 1
+        self.generation_batch_size = self.per_device_train_batch_size * self.world_size
+        if self.games_per_update % self.world_size:
+            raise ValueError(
+                f"games_per_update ({self.games_per_update}) must be a multiple of the number of processes "
+                f"({self.world_size})"
+            )

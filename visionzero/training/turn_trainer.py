@@ -1,0 +1,247 @@
+"""From played turns to an update: what every trainer of this package does the same way.
+
+A `TurnTrainer` is TRL's `GRPOTrainer` with its first half exchanged. TRL samples completions for the rows of a data set
+and computes advantages from rewards; here games are played, every turn that is to be trained becomes one row, and the
+row brings its advantage along. From there on everything is TRL's: reference log-probabilities, importance sampling for
+vLLM, the loss with its KL term, PEFT, DeepSpeed, FSDP, checkpoints, logging.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from torch.utils.data import DataLoader
+from transformers import Trainer
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from trl import GRPOTrainer
+from trl.trainer.utils import split_pixel_values_by_grid, unsplit_pixel_values_by_grid
+
+from visionzero.games.game import Message, Turn
+from visionzero.players.base import Player, Reply
+from visionzero.players.chat import ChatEncoder
+
+STATE_FILE = "self_play_state.json"
+
+
+@dataclass(frozen=True)
+class TrainedTurn:
+    """One row of an update.
+
+    Attributes:
+        turn: The question.
+        chat: Its messages as the model read them, see `ChatEncoder.chat`.
+        reply: What the policy sampled.
+        reward: The game's reward, for the logs.
+        advantage: What the loss is weighted with.
+    """
+
+    turn: Turn
+    chat: list[Message]
+    reply: Reply
+    reward: float
+    advantage: float
+
+
+class PolicyPlayer(Player):
+    """The policy in training as a player: samples with whatever engine the trainer uses (transformers or vLLM).
+
+    Args:
+        trainer: The trainer whose model answers.
+    """
+
+    name = "policy"
+
+    def __init__(self, trainer: TurnTrainer) -> None:
+        self._trainer = trainer
+        self.chats: dict[Turn, list[Message]] = {}
+        self.logprobs: dict[Turn, list[float]] = {}
+
+    def reply(self, turns: Sequence[Turn]) -> list[Reply]:
+        """Answer turns in batches of `args.generation_rows`, sorted by the length of their prompts."""
+        trainer = self._trainer
+        order = sorted(range(len(turns)), key=lambda i: len(turns[i].prompt))
+        replies: dict[int, Reply] = {}
+        for start in range(0, len(order), trainer.args.generation_rows):
+            rows = order[start : start + trainer.args.generation_rows]
+            chats = [trainer.encoder.chat(turns[i]) for i in rows]
+            prompt_ids, images, fields = trainer._tokenize_prompts(chats)
+            completion_ids, logprobs = trainer._generate_single_turn(prompt_ids, images, fields, 1)
+            texts = trainer._tokenizer.batch_decode(completion_ids, skip_special_tokens=True)
+            for row, i in enumerate(rows):
+                ids = tuple(completion_ids[row])
+                truncated = not ids or ids[-1] not in trainer.eos_token_ids
+                replies[i] = Reply(texts[row], tuple(prompt_ids[row]), ids, truncated)
+                self.chats[turns[i]] = chats[row]
+                if logprobs is not None:
+                    self.logprobs[turns[i]] = logprobs[row]
+        return [replies[i] for i in range(len(turns))]
+
+    def forget(self) -> None:
+        """Drop the chats and log-probabilities of finished games."""
+        self.chats.clear()
+        self.logprobs.clear()
+
+
+def game_reward(completions: list[Any], game_reward: list[float], **_: Any) -> list[float]:
+    """TRL's view of a row's reward: the game's, which the row carries."""
+    return game_reward
+
+
+class TurnTrainer(GRPOTrainer):
+    """A `GRPOTrainer` whose batches are turns of games.
+
+    Subclasses implement `play_update`, and `state_dict` and `load_state_dict` for what their checkpoints must hold
+    besides TRL's.
+
+    Attributes:
+        encoder: Makes chats that the model can read.
+        policy: The policy as a player.
+    """
+
+    def __init__(self, *args: Any, num_updates: int, **kwargs: Any) -> None:
+        # TRL wants rows; ours come from games, so a placeholder counts the updates of one epoch.
+        placeholder = Dataset.from_dict({"prompt": ["played by the trainer"] * num_updates})
+        super().__init__(*args, reward_funcs=[game_reward], train_dataset=placeholder, **kwargs)
+        self.encoder = ChatEncoder(self.processing_class)
+        self.policy = PolicyPlayer(self)
+        self._rows: list[TrainedTurn] = []
+
+    @abstractmethod
+    def play_update(self) -> list[TrainedTurn]:
+        """Play the games of one update with the current policy, and return the turns to train on.
+
+        Every process returns the same number of rows.
+        """
+        raise NotImplementedError
+
+    @abstractmethod
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint must hold besides TRL's state, as JSON data."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state that `state_dict` gave."""
+        raise NotImplementedError
+
+    def get_train_dataloader(self) -> DataLoader:
+        """One item an update and process."""
+        items = self.train_dataset.num_rows * self.accelerator.num_processes
+        return self.accelerator.prepare(DataLoader(range(items), batch_size=1, collate_fn=list))
+
+    def training_step(
+        self, model: torch.nn.Module, inputs: Any, num_items_in_batch: torch.Tensor | int | None = None
+    ) -> torch.Tensor:
+        """Play one update's games, then run its turns forward and backward in micro-batches.
+
+        Gradients are those of one batch with all rows: every micro-batch is weighted by its share of the rows.
+
+        Args:
+            model: The wrapped model.
+            inputs: The placeholder item.
+            num_items_in_batch: Not used; TRL's losses count for themselves.
+
+        Returns:
+            The loss of the update on this process, detached.
+        """
+        model.train()
+        rows = self.play_update()
+        micro_batches = self._micro_batches(self._score(rows))
+        loss = torch.zeros((), device=self.accelerator.device)
+        for index, batch in enumerate(micro_batches):
+            last = index == len(micro_batches) - 1
+            # As Trainer does for its own accumulation: gradients meet across processes in the last micro-batch only.
+            self.accelerator.gradient_state._set_sync_gradients(last)
+            with nullcontext() if last else self.accelerator.no_sync(model):
+                loss += Trainer.training_step(self, model, batch, num_items_in_batch)
+        self._step += 1
+        return loss
+
+    def _score(self, rows: list[TrainedTurn]) -> dict[str, Any]:
+        """TRL's batch for the rows, with their own advantages."""
+        self._rows = rows
+        inputs = [{"prompt": row.chat, "game_reward": row.reward} for row in rows]
+        original, self.processing_class = self.processing_class, self.encoder.processor
+        try:
+            output = self._generate_and_score_completions(inputs)
+        finally:
+            self.processing_class = original
+        self._metrics["train"].pop("frac_reward_zero_std", None)  # of groups that these rows do not form
+        advantages = torch.tensor([row.advantage for row in rows], dtype=torch.float32)
+        output["advantages"] = advantages.to(self.accelerator.device)
+        return output
+
+    def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
+        """Give TRL the completions that were sampled while playing."""
+        rows = self._rows
+        prompt_ids = [list(row.reply.prompt_ids) for row in rows]
+        completion_ids = [list(row.reply.completion_ids) for row in rows]
+        completions = [[{"role": "assistant", "content": row.reply.text}] for row in rows]
+        images = [
+            [part["image"] for message in row.chat for part in message["content"] if part["type"] == "image"]
+            for row in rows
+        ]
+        logprobs = [self.policy.logprobs[row.turn] for row in rows] if self.use_vllm else None
+        tokens = torch.tensor(
+            [sum(map(len, prompt_ids)), sum(map(len, completion_ids))], device=self.accelerator.device
+        )
+        self.state.num_input_tokens_seen += int(self.accelerator.gather(tokens).sum())
+        self._metrics["train"]["num_tokens"] = [self.state.num_input_tokens_seen]
+        return prompt_ids, completion_ids, None, completions, logprobs, {}, images if any(images) else None, []
+
+    def _prepare_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Micro-batches are ready as they are."""
+        return inputs
+
+    def _micro_batches(self, batch: dict[str, Any]) -> list[dict[str, Any]]:
+        """Split a batch into micro-batches of at most `per_device_train_batch_size` rows and nearly equal size."""
+        num_rows = len(batch["advantages"])
+        count = math.ceil(num_rows / self.args.per_device_train_batch_size)
+        bounds = [round(index * num_rows / count) for index in range(count + 1)]
+        per_sample = split_pixel_values_by_grid(batch)
+        micro_batches = []
+        for start, end in zip(bounds, bounds[1:], strict=False):
+            part = {
+                key: value[start:end]
+                if isinstance(value, list) or (isinstance(value, torch.Tensor) and value.ndim > 0)
+                else value
+                for key, value in per_sample.items()
+            }
+            part["loss_weight"] = (end - start) / num_rows
+            micro_batches.append(unsplit_pixel_values_by_grid(part))
+        return micro_batches
+
+    def _compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any]) -> torch.Tensor:
+        loss = super()._compute_loss(model, inputs)
+        # "dapo" and its like divide by the tokens of the whole update already.
+        return loss * inputs["loss_weight"] if self.loss_type in ("grpo", "dr_grpo") else loss
+
+    def log_games(self, metrics: dict[str, float | None]) -> None:
+        """Add an update's figures to the next log line; None leaves a figure out of it."""
+        for key, value in metrics.items():
+            if value is not None:
+                self._metrics["train"][key].append(float(value))
+
+    def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        if self.args.should_save:
+            folder = Path(self._get_output_dir(trial=trial)) / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
+            (folder / STATE_FILE).write_text(json.dumps(self.state_dict(), indent=2) + "\n", encoding="utf-8")
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if checkpoint is None:
+            return
+        path = Path(checkpoint) / STATE_FILE
+        if not path.is_file():
+            raise FileNotFoundError(f"{checkpoint} has no {STATE_FILE}: it is not a checkpoint of {type(self).__name__}")
+        self.load_state_dict(json.loads(path.read_text(encoding="utf-8")))
