@@ -7,6 +7,7 @@ worth. Environments, rollouts, trainers and replays know games through this file
 from __future__ import annotations
 
 import hashlib
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,16 +20,22 @@ Message = dict[str, Any]
 def derive_seed(*parts: int | str) -> int:
     """Mix integers and strings into one 63-bit seed.
 
-    The result depends on the parts alone: not on the process, the platform or `PYTHONHASHSEED`.
+    The result depends on the values of the parts alone: not on the process, the platform, `PYTHONHASHSEED`, or on which
+    integer type (int, numpy) a number has.
 
     Args:
         parts: What the seed is for, for example `(game_seed, "vote", 3)`.
 
     Returns:
         An integer in `[0, 2**63)`.
+
+    Raises:
+        TypeError: A part is neither an integer nor a string.
     """
-    text = "\x1f".join(f"{type(part).__name__}:{part}" for part in parts)
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+    text = "\x1f".join(f"str:{part}" if isinstance(part, str) else f"int:{operator.index(part)}" for part in parts)
+    # surrogatepass: file names that are no valid UTF-8 are seeds like any others.
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +136,9 @@ class Game(ABC, Generic[TurnT, OutcomeT]):
                 game.submit(turn, player.answer(turn))
         game.outcome
 
+    A game can be pickled at any point. `copy.copy` and `copy.deepcopy` both give an independent game at the same point,
+    cheaply, for searching over answers: they share images and turns, which nobody changes.
+
     Attributes:
         seed: What the game was dealt from; the same seed and the same answers give the same game.
     """
@@ -151,7 +161,7 @@ class Game(ABC, Generic[TurnT, OutcomeT]):
 
         Raises:
             ValueError: `turn` is not pending.
-            TypeError: `text` is not a string.
+            TypeError: `text` is not a string, or `turn` is no turn of such a game.
         """
 
     @property
