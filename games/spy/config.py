@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, get_args
 
+from visionzero.games.spy.prompts import PROMPT_SETS, check_prompts
 from visionzero.games.spy.scoring import RewardScheme
 
 SpyView = Literal["blank", "edited", "mixed"]
 Voters = Literal["civilians", "observer"]
-_PROMPTS = ("paper", "compact")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +32,8 @@ class SpyConfig:
             zero-sum reward of the seat.
         rewards: Scheme of the decision reward, `"paper"` or `"released"`; see `scoring.decision_reward`.
         own_reasoning_memory: Whether a player sees its own earlier answers, private reasoning included.
-        prompts: `"paper"` (long), `"compact"` (for small models), or a folder of your own Jinja templates with the
-            same names.
+        prompts: `"paper"` (long), `"compact"` (for small models), or a folder of your own Jinja templates: `clue.j2`,
+            and `vote.j2` or `observer.j2` as `voters` needs.
         max_clue_chars: Longer clues are cut for the other players.
 
     Raises:
@@ -68,8 +67,9 @@ class SpyConfig:
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
         for name in ("clue_beta", "clue_lambda", "format_penalty"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be a number >= 0, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
+                raise ValueError(f"{name} must be a number >= 0, got {value!r}")
         for name, voters in (("votes_per_civilian", "civilians"), ("votes_per_game", "observer")):
             value = getattr(self, name)
             if value is None:
@@ -78,8 +78,15 @@ class SpyConfig:
                 raise ValueError(f"{name}={value} has no effect with voters={self.voters!r}; leave it out")
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
-        if self.prompts not in _PROMPTS and not Path(self.prompts).is_dir():
-            raise ValueError(f"prompts must be {' or '.join(_PROMPTS)} or an existing folder, got {self.prompts!r}")
+        if not isinstance(self.own_reasoning_memory, bool):
+            raise ValueError(f"own_reasoning_memory must be True or False, got {self.own_reasoning_memory!r}")
+        if not self.own_reasoning_memory and self.voters == "observer" and self.clue_rounds == 1:
+            raise ValueError(
+                "own_reasoning_memory=False has no effect with voters='observer' and clue_rounds=1: no player is asked "
+                "twice; leave it out"
+            )
+        if self.prompts not in PROMPT_SETS:
+            check_prompts(self.prompts, ("clue.j2", "vote.j2" if self.voters == "civilians" else "observer.j2"))
 
     @property
     def num_players(self) -> int:

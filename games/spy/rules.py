@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +20,7 @@ from visionzero.games.answers import Vote, read_clue, read_vote
 from visionzero.games.game import Game, Message, Outcome, PlayedTurn, Turn, derive_seed
 from visionzero.games.spy.config import SpyConfig
 from visionzero.games.spy.prompts import render_messages
-from visionzero.games.spy.scoring import civilians_win, clue_rewards, count_votes, decision_reward
+from visionzero.games.spy.scoring import civilians_win, clue_rewards, count_votes, decision_reward, vote_points
 from visionzero.images import EditedView, ImageKind, ImagePair
 from visionzero.images.edits import blank_image
 
@@ -80,6 +81,7 @@ class SpyTurn(Turn):
             num_rounds=self.config.clue_rounds,
             num_players=self.config.num_players,
             spy_view=self.config.spy_view,
+            points=vote_points(self.config.rewards),
             clues=self.clues,
             own=self.own_answers,
         )
@@ -119,7 +121,7 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
         spy_seat: Deal the spy's card to this seat, from 0, instead of a random one.
 
     Raises:
-        TypeError: `image` is neither.
+        TypeError: `image` is neither, `config` is no `SpyConfig`, or `seed` or `spy_seat` is no integer.
         ValueError: `spy_seat` is no seat.
     """
 
@@ -135,15 +137,17 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
             image = ImagePair(image.convert("RGB"))
         elif not isinstance(image, ImagePair):
             raise TypeError(f"image must be an ImagePair or a PIL image, got {type(image).__name__}")
+        if config is not None and not isinstance(config, SpyConfig):
+            raise TypeError(f"config must be a SpyConfig or None, got {type(config).__name__}")
         self.pair = image
         self.config = config or SpyConfig()
-        self.seed = int(seed)
+        self.seed = operator.index(seed)
         players = self.config.num_players
         if spy_seat is None:
             spy_seat = derive_seed(self.seed, "spy seat") % players
-        elif not 0 <= spy_seat < players:
+        elif not 0 <= operator.index(spy_seat) < players:
             raise ValueError(f"spy_seat must be from 0 to {players - 1}, got {spy_seat}")
-        self.spy_seat = spy_seat
+        self.spy_seat = operator.index(spy_seat)
         self._clues: tuple[Clue, ...] = ()
         self._history: dict[int, PlayedTurn] = {}
         self._own_answers: list[tuple[str, ...]] = [()] * players
@@ -185,9 +189,12 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
         """Answer a pending turn; see `Game.submit`."""
         if not isinstance(text, str):
             raise TypeError(f"an answer must be a string, got {type(text).__name__}")
+        if not isinstance(turn, SpyTurn):
+            raise TypeError(f"turn must be one of pending(), got {type(turn).__name__}")
         if self._pending.get(turn.index) != turn:
             raise ValueError(f"turn {turn.index} (seat {turn.seat}, {turn.stage}) is not pending in this game")
-        del self._pending[turn.index]
+        # The game's own object, because an equal turn may come from a pickle or from a game on another board.
+        turn = self._pending.pop(turn.index)
         if turn.stage == "clue":
             clue = read_clue(text, self.config.max_clue_chars)
             self._history[turn.index] = PlayedTurn(turn, text, clue)
@@ -208,23 +215,20 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
     @cached_property
     def spy_view(self) -> EditedView:
         """What the spy sees."""
-        view = self.config.spy_view
-        if view == "mixed":
-            draw = derive_seed(self.seed, "spy view") % 10
-            view = "blank" if draw == 0 else "edited"
-            if draw == 1:
-                return self._civilian_view
-        return EditedView(blank_image(self.pair.civilian.size)) if view == "blank" else self.pair.edited
+        if self._spy_card == "blank":
+            return EditedView(blank_image(self.pair.civilian.size))
+        return self._civilian_view if self._spy_card == "identical" else self.pair.edited
 
     @cached_property
     def _civilian_view(self) -> EditedView:
         return EditedView(self.pair.civilian, self.pair.scene)
 
     @cached_property
-    def _spy_is_blind(self) -> bool:
-        return self.config.spy_view == "blank" or (
-            self.config.spy_view == "mixed" and derive_seed(self.seed, "spy view") % 10 == 0
-        )
+    def _spy_card(self) -> Literal["blank", "identical", "edited"]:
+        if self.config.spy_view != "mixed":
+            return self.config.spy_view
+        draw = derive_seed(self.seed, "spy view") % 10
+        return "blank" if draw == 0 else "identical" if draw == 1 else "edited"
 
     def _turn(self, index: int, seat: int, role: SpyRole, stage: str, round_: int, position: int) -> SpyTurn:
         spy = role == "spy"
@@ -239,7 +243,7 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
             round=round_,
             clues=self._clues,
             view=self.spy_view if spy else self._civilian_view,
-            blank=spy and self._spy_is_blind,
+            blank=spy and self._spy_card == "blank",
             kind=self.pair.kind,
             config=self.config,
             own_answers=() if role == "observer" else self._own_answers[seat],
@@ -273,7 +277,9 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
         counts = count_votes((vote for _, vote in votes), config.num_players, scale)
         abstentions = scale * sum(vote.kind == "n/a" for _, vote in votes)
         civilian_counts = [count for player, count in enumerate(counts, start=1) if player != spy]
-        spy_reward, civilian_rewards = clue_rewards(counts[spy - 1], civilian_counts, config.clue_beta, config.clue_lambda)
+        spy_reward, civilian_rewards = clue_rewards(
+            counts[spy - 1], civilian_counts, config.clue_beta, config.clue_lambda
+        )
         seat_rewards = [*civilian_rewards[: self.spy_seat], spy_reward, *civilian_rewards[self.spy_seat :]]
 
         rewards: dict[Turn, float] = {}
@@ -306,6 +312,17 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
             unreadable_clues=unreadable_clues,
             invalid_votes=invalid,
         )
+
+    def __copy__(self) -> SpyGame:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._history = dict(self._history)
+        twin._pending = dict(self._pending)
+        twin._own_answers = list(self._own_answers)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SpyGame:
+        return self.__copy__()
 
     def __repr__(self) -> str:
         state: Any = self._outcome.winner if self._outcome else f"{len(self._pending)} pending"

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from visionzero.games.answers import Vote
+from visionzero.games.answers import ABSTENTION, Vote
 
 RewardScheme = Literal["paper", "released"]
 
@@ -69,6 +69,19 @@ def decision_reward(vote: Vote, spy: int, scheme: RewardScheme = "paper") -> flo
     if scheme == "paper":
         return accuracy
     return 1.2 * accuracy + 0.99 * right + 0.3 * (vote.kind != "invalid")
+
+
+def vote_points(scheme: RewardScheme = "paper") -> dict[str, float]:
+    """What `decision_reward` pays for a readable vote, as the voters are told it.
+
+    Args:
+        scheme: Which scheme.
+
+    Returns:
+        The rewards of naming the spy (`"spy"`), of n/a (`"unsure"`) and of naming a civilian (`"civilian"`).
+    """
+    votes = {"spy": Vote("player", 1), "unsure": ABSTENTION, "civilian": Vote("player", 2)}
+    return {name: decision_reward(vote, spy=1, scheme=scheme) for name, vote in votes.items()}
 
 
 def count_votes(votes: Iterable[Vote], num_players: int, scale: float = 1.0) -> list[float]:
