@@ -64,34 +64,44 @@ def rollout(
     games: Sequence[GameT],
     players: Player | Seating,
     *,
-    on_step: Callable[[int], None] | None = None,
+    on_turns: Callable[[int], None] | None = None,
 ) -> list[Episode[GameT]]:
     """Play games to their end, all of them at once.
 
     Each step collects the pending turns of all games and makes one `Player.reply` call a player. The order of the games
     changes nothing about any of them. A game that raises is taken off the table with its error kept in its episode;
-    the others go on.
+    the others go on. What a player or the seating raises ends the rollout.
 
     Args:
-        games: Fresh games, of any length and kind.
+        games: Games of any length and kind, fresh or begun.
         players: Who answers, see `seating`.
-        on_step: Called after each step with the number of games that are done, for progress bars.
+        on_turns: Called after each `reply` with the number of turns that it answered, for progress bars.
 
     Returns:
         One episode a game, in the order of `games`.
+
+    Raises:
+        ValueError: The same game object is listed twice.
+        RuntimeError: A player gave another number of replies than it was asked for.
     """
+    if len({id(game) for game in games}) < len(games):
+        raise ValueError("rollout got the same game object twice; every entry must be a game of its own")
     choose = seating(players)
     episodes = [Episode(game) for game in games]
     playing = [episode for episode in episodes if not episode.game.done]
     while playing:
-        asked: dict[Player, list[tuple[Episode[GameT], Turn]]] = {}
+        # Keyed by identity, because players that compare equal are still two players.
+        asked: dict[int, tuple[Player, list[tuple[Episode[GameT], Turn]]]] = {}
         for episode in playing:
-            for turn in episode.game.pending():
-                asked.setdefault(choose(episode.game, turn), []).append((episode, turn))
-        for player, questions in asked.items():
+            for turn in _pending(episode):
+                player = choose(episode.game, turn)
+                asked.setdefault(id(player), (player, []))[1].append((episode, turn))
+        for player, questions in asked.values():
             replies = player.reply([turn for _, turn in questions])
             if len(replies) != len(questions):
                 raise RuntimeError(f"{player.name} was asked {len(questions)} turns and answered {len(replies)}")
+            if on_turns is not None:
+                on_turns(len(questions))
             for (episode, turn), reply in zip(questions, replies, strict=True):
                 if episode.error is not None:
                     continue
@@ -100,9 +110,23 @@ def rollout(
                 try:
                     episode.game.submit(turn, reply.text)
                 except Exception as error:
-                    episode.error = error
-                    logger.warning("game %r stopped: %s", episode.game, error)
-        playing = [episode for episode in playing if not episode.game.done and episode.error is None]
-        if on_step is not None:
-            on_step(sum(episode.game.done for episode in episodes))
+                    _stop(episode, error)
+        playing = [episode for episode in playing if episode.error is None and not episode.game.done]
     return episodes
+
+
+def _pending(episode: Episode[GameT]) -> Sequence[Turn]:
+    """The game's pending turns; none, and the game stopped, where it cannot say."""
+    try:
+        turns = episode.game.pending()
+        if not turns:
+            raise RuntimeError("the game is not done, but no turn is pending")
+    except Exception as error:
+        _stop(episode, error)
+        return []
+    return turns
+
+
+def _stop(episode: Episode[GameT], error: Exception) -> None:
+    episode.error = error
+    logger.warning("game %r stopped: %s: %s", episode.game, type(error).__name__, error)
