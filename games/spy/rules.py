@@ -23,6 +23,7 @@ from visionzero.games.spy.prompts import render_messages
 from visionzero.games.spy.scoring import civilians_win, clue_rewards, count_votes, decision_reward, vote_points
 from visionzero.images import EditedView, ImageKind, ImagePair
 from visionzero.images.edits import blank_image
+from visionzero.images.reading import read_image
 
 SpyRole = Literal["spy", "civilian", "observer"]
 
@@ -115,14 +116,14 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
     """One game of Who Is the Spy?
 
     Args:
-        image: The board: an `ImagePair`, or a PIL image (then a photo).
+        image: The board: an `ImagePair`, or a PIL image of any mode (then a photo).
         config: The rules; the paper's if None.
         seed: Deals the spy's seat and the spy's view, and seeds every turn.
         spy_seat: Deal the spy's card to this seat, from 0, instead of a random one.
 
     Raises:
         TypeError: `image` is neither, `config` is no `SpyConfig`, or `seed` or `spy_seat` is no integer.
-        ValueError: `spy_seat` is no seat.
+        ValueError: `spy_seat` is no seat, or the image cannot be read.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
         spy_seat: int | None = None,
     ) -> None:
         if isinstance(image, Image.Image):
-            image = ImagePair(image.convert("RGB"))
+            image = ImagePair(read_image(image))
         elif not isinstance(image, ImagePair):
             raise TypeError(f"image must be an ImagePair or a PIL image, got {type(image).__name__}")
         if config is not None and not isinstance(config, SpyConfig):
