@@ -65,6 +65,9 @@ def group_advantages(rewards: Sequence[float], eps: float = 1e-4) -> list[float]
         The advantages, in the same order; all 0 where all rewards are the same.
     """
     values = np.asarray(rewards, dtype=np.float64)
-    if values.size == 0 or np.ptp(values) == 0:
+    if values.size == 0:
+        return []
+    std = values.std()
+    if np.ptp(values) == 0 or std == 0:  # a spread too small for floating point has std 0 too
         return [0.0] * values.size
-    return [float(value) for value in (values - values.mean()) / (values.std() + eps)]
+    return [float(value) for value in (values - values.mean()) / (std + eps)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from peft import PeftConfig
@@ -115,9 +115,9 @@ class IterativeSPOTrainer(TurnTrainer):
         ValueError: The reference policy cannot be loaded, or an option does not fit.
     """
 
-    _tag_names = ["visionzero", "iterative-spo"]
+    _tag_names: ClassVar = ["visionzero", "iterative-spo"]
     _name = "Iterative-SPO"
-    _paper = {
+    _paper: ClassVar = {
         "title": "Vision-Zero: Scalable VLM Self-Evolution via Multi-Agent Self-Play",
         "id": "2509.25541",
     }
@@ -266,7 +266,9 @@ class _Figures:
                 values[f"reward/{place}"].append(outcome.rewards[turn])
                 values[f"truncated/{turn.stage}"].append(float(reply.truncated))
         self._names = sorted(values)
-        self.totals = torch.tensor([[sum(values[name]), len(values[name])] for name in self._names], dtype=torch.float64)
+        self.totals = torch.tensor(
+            [[sum(values[name]), len(values[name])] for name in self._names], dtype=torch.float64
+        )
 
     def means(self, totals: torch.Tensor) -> dict[str, float]:
         """Means by name, from sums and counts, shape (figures, 2), in the order of `totals`."""

@@ -43,7 +43,9 @@ class TurnConfig(GRPOConfig):
         ValueError: A value is out of range, or an option would have no effect.
     """
 
-    loss_type: str = option("grpo", "Loss of TRL: mean over a turn's tokens, then over turns (`grpo`), or another of TRL's.")
+    loss_type: str = option(
+        "grpo", "Loss of TRL: mean over a turn's tokens, then over turns (`grpo`), or another of TRL's."
+    )
     learning_rate: float = option(1e-5, "Initial learning rate of AdamW.")
     lr_scheduler_type: str = option("cosine", "Learning-rate schedule.")
     warmup_steps: float = option(0.1, "Warm-up: updates, or their share of the run if below 1.")

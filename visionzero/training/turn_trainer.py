@@ -14,6 +14,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +210,7 @@ class TurnTrainer(GRPOTrainer):
         bounds = [round(index * num_rows / count) for index in range(count + 1)]
         per_sample = split_pixel_values_by_grid(batch)
         micro_batches = []
-        for start, end in zip(bounds, bounds[1:], strict=False):
+        for start, end in pairwise(bounds):
             part = {
                 key: value[start:end]
                 if isinstance(value, list) or (isinstance(value, torch.Tensor) and value.ndim > 0)
@@ -243,5 +244,7 @@ class TurnTrainer(GRPOTrainer):
             return
         path = Path(checkpoint) / STATE_FILE
         if not path.is_file():
-            raise FileNotFoundError(f"{checkpoint} has no {STATE_FILE}: it is not a checkpoint of {type(self).__name__}")
+            raise FileNotFoundError(
+                f"{checkpoint} has no {STATE_FILE}: it is not a checkpoint of {type(self).__name__}"
+            )
         self.load_state_dict(json.loads(path.read_text(encoding="utf-8")))

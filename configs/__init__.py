@@ -1,0 +1,1 @@
+"""Recipes: one YAML file each, for `visionzero train --config NAME`."""
