@@ -149,7 +149,7 @@ def test_dwell_time_is_never_below_min_updates_nor_above_patience(metrics):
     ],
 )
 def test_options_out_of_range_or_without_effect_are_errors(options):
-    with pytest.raises(ValueError, match="must be|has no effect"):
+    with pytest.raises(ValueError, match=r"must be|has no effect"):
         PhaseConfig(**options)
 
 
