@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
+from visionzero.games import SpyConfig, SpyGame
 from visionzero.images import EditedView, ImagePair
 
 
@@ -47,3 +49,35 @@ def board(photo: Image.Image, scene: dict[str, Any]) -> ImagePair:
     first, *others = scene["objects"]
     edited = EditedView(photo.transpose(Image.Transpose.ROTATE_180), {"objects": [{**first, "color": "cyan"}, *others]})
     return ImagePair(photo, kind="clevr", name="test scene", scene=scene, edit=lambda: edited)
+
+
+@pytest.fixture(scope="session")
+def small_rules() -> SpyConfig:
+    """The shortest game, with short prompts."""
+    return SpyConfig(num_civilians=2, clue_rounds=1, prompts="compact", own_reasoning_memory=False)
+
+
+@pytest.fixture(scope="session")
+def tiny_vlm_path(tmp_path_factory: pytest.TempPathFactory, small_rules: SpyConfig) -> Path:
+    """A folder with a small Qwen2.5-VL of random weights, and its real processor."""
+    pytest.importorskip("torch", reason="needs the train extra")
+    from visionzero.tiny_vlm import TinyVLMShape, save_tiny_vlm
+
+    game = SpyGame(Image.new("RGB", (8, 8)), small_rules)
+    corpus = []
+    while not game.done:
+        for turn in game.pending():
+            answer = f"I see red. \\boxed{{{'a red cube' if turn.stage == 'clue' else 'n/a'}}}"
+            corpus += [turn.prompt, answer]
+            game.submit(turn, answer)
+    shape = TinyVLMShape(hidden_size=48, num_layers=2, vision_hidden_size=32, vision_depth=2, image_pixels=56 * 56)
+    return save_tiny_vlm(tmp_path_factory.mktemp("tiny-vlm"), corpus, shape)
+
+
+@pytest.fixture(scope="session")
+def tiny_vlm(tiny_vlm_path: Path) -> tuple[Any, Any]:
+    """That model and that processor, loaded."""
+    from transformers import AutoModelForImageTextToText, AutoProcessor
+
+    model = AutoModelForImageTextToText.from_pretrained(tiny_vlm_path).eval()
+    return model, AutoProcessor.from_pretrained(tiny_vlm_path, padding_side="left")
