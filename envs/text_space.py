@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 from collections.abc import Callable, Iterator, Sequence, Set
 from copy import deepcopy
 from functools import lru_cache
@@ -146,8 +147,10 @@ class _CharacterSet(Set[str]):
 
 class _CharacterList(Sequence[str]):
     def __getitem__(self, index: Any) -> Any:
-        codes = range(NUM_CODE_POINTS)[index]
-        return chr(codes) if isinstance(codes, int) else tuple(map(chr, codes))
+        if isinstance(index, slice):
+            return tuple(map(chr, range(NUM_CODE_POINTS)[index]))
+        # gymnasium unflattens a text that was flattened together with floats from a float array.
+        return chr(range(NUM_CODE_POINTS)[int(index)])
 
     def __len__(self) -> int:
         return NUM_CODE_POINTS
@@ -193,7 +196,7 @@ class SharedTexts(Sequence[str]):
         return tuple(self)
 
 
-_CODEC = "utf-32-le" if np.little_endian else "utf-32-be"
+_CODEC = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
 
 
 @create_shared_memory.register(UnicodeText)
@@ -219,6 +222,6 @@ def _create_empty_texts(space: UnicodeText, n: int = 1, fn: Callable[..., Any] =
     return (" " * space.min_length,) * n
 
 
-@batch_differing_spaces.register(UnicodeText)  # type: ignore[misc]  # dispatches on the first of its spaces
-def _batch_differing_texts(spaces: Any) -> Tuple:
+@batch_differing_spaces.register(UnicodeText)
+def _batch_differing_texts(spaces: Any) -> Tuple:  # type: ignore[misc]  # dispatches on the first of the spaces
     return Tuple([deepcopy(space) for space in spaces], seed=deepcopy(spaces[0].np_random))
