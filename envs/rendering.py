@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import unicodedata
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +94,7 @@ def render_frame(game: SpyGame, viewer: int | None = None) -> NDArray[np.uint8]:
 
 
 def _title(game: SpyGame) -> str:
-    return f"Who Is the Spy?  {game.pair.name}"
+    return f"Who Is the Spy?  {PurePath(game.pair.name).name}"
 
 
 def _status(game: SpyGame, viewer: int | None) -> str:
