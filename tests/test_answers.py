@@ -80,6 +80,7 @@ class TestThinkTags:
             ("<THINK>x</Think>y", "\ny"),
             ("x</think>y", "y"),
             ("x</think>y</think>z", "z"),
+            ("a<think>x</think>b</think>c", "c"),
             ("<think>x", ""),
             ("a<think>x", "a"),
             ("<think>x<think>y</think>z", "\nz"),

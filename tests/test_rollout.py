@@ -234,6 +234,7 @@ class TestTrouble:
         episodes = rollout(spy_games(3), Silent())
         assert [type(episode.error) for episode in episodes] == [type(None), TypeError, type(None)]
         assert [episode.game.done for episode in episodes] == [True, False, True]
+        assert len(episodes[1].replies) == episodes[1].game.config.num_clues + 1
 
     def test_with_the_number_of_replies_is_an_error(self) -> None:
         class Forgetful(SeededPlayer):

@@ -521,6 +521,7 @@ class TestCopies:
         assert twin.done
         assert len(game.history) == moment
         assert self.advance(game, 14 - moment).outcome == twin.outcome
+        assert [p.turn.prompt for p in game.history] == [p.turn.prompt for p in twin.history]
 
     def test_share_the_images(self, board: ImagePair) -> None:
         game = SpyGame(board)
