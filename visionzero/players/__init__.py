@@ -1,1 +1,23 @@
 """Who answers the turns: scripted players, models, people."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from visionzero.players.base import Player, Reply
+
+if TYPE_CHECKING:
+    from visionzero.players.model import ModelPlayer
+    from visionzero.players.scripted import RandomPlayer, ScriptedPlayer
+
+__all__ = ["ModelPlayer", "Player", "RandomPlayer", "Reply", "ScriptedPlayer"]
+
+_MODULES = {"ModelPlayer": "model", "RandomPlayer": "scripted", "ScriptedPlayer": "scripted"}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when first used: a model player needs torch, and nothing else here does.
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

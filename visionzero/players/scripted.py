@@ -1,0 +1,300 @@
+"""Players without a model: they look, listen, reason about chances, and play sensibly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from PIL import Image
+
+from visionzero.games.game import Turn
+from visionzero.games.spy.rules import Clue, SpyTurn
+from visionzero.games.spy.scoring import vote_points
+from visionzero.images import EditedView, ImageKind
+from visionzero.images.per_image import PerImage
+from visionzero.players.base import Player, Reply
+from visionzero.players.scripted_chart import CHART_LANGUAGE, ChartSight
+from visionzero.players.scripted_language import Claim, Dice, Language, Sight
+from visionzero.players.scripted_pixels import PIXEL_LANGUAGE, PixelSight
+from visionzero.players.scripted_scene import SCENE_LANGUAGE, SceneSight
+
+_PROBES = 8
+_TRUE_OF_CIVILIANS = 0.97
+# A spy who sees an edited picture says something true at least this often, whatever it talks about.
+_TRUE_OF_EDITED = 0.75
+_NO_CLUE, _NOTHING_CHECKABLE = 0.7, 0.25
+_LEAST_SUSPICION, _MOST_SUSPICION = -1.3, 3.2
+# Voters who know the same still weigh it differently.
+_TEMPER = 0.45
+_LEAD_TO_VOTE = 1.12
+
+# A module's cache, not a player's: it is keyed by identity, which does not survive a player being pickled.
+_SIGHTS: PerImage[Sight] = PerImage()
+
+
+def sight(view: EditedView, kind: ImageKind) -> Sight:
+    """What a player makes of its view; computed once an image.
+
+    Args:
+        view: What the seat looks at.
+        kind: What the game's image shows.
+
+    Returns:
+        Its scene graph or chart table where one is known, else statistics of its pixels.
+    """
+
+    def look(image: Image.Image) -> Sight:
+        if view.scene is not None and kind == "clevr":
+            return SceneSight(view.scene)
+        if view.scene is not None and kind == "charts":
+            return ChartSight(view.scene)
+        return PixelSight(image)
+
+    seen = _SIGHTS.get(view.image, look)
+    # The same image may be shown with and without its scene.
+    return seen if seen.scene is view.scene or (kind == "photos" and seen.scene is None) else look(view.image)
+
+
+class _Evidence(NamedTuple):
+    """What one clue says about its speaker.
+
+    Attributes:
+        player: Who gave it.
+        weight: Log-likelihood ratio of spy against civilian.
+        text: The clue.
+        fits: How far it is true.
+    """
+
+    player: int
+    weight: float
+    text: str | None
+    fits: float
+
+
+class ScriptedPlayer(Player):
+    r"""Plays from the scene graph or chart table where one is known, else from statistics of the pixels.
+
+    A civilian says something true that a listener would hardly have guessed. A spy with a blank image guesses from the
+    earlier clues; with an edited one it says what it sees, preferably about what the others confirm. A voter weighs, for
+    every clue, how likely a spy and a civilian were to give it, and votes where that is worth more than n/a.
+    The answer depends on the turn alone, and on nothing that its seat cannot see.
+
+    Args:
+        skill: From 0 to 1. With chance `(1 - skill) / 2` a civilian speaks without looking, a spy guesses without having
+            listened, and a voter overlooks a clue.
+        name: Short name for tables and replays.
+
+    Raises:
+        ValueError: `skill` is not from 0 to 1.
+    """
+
+    def __init__(self, skill: float = 1.0, *, name: str = "scripted") -> None:
+        if not 0 <= skill <= 1:
+            raise ValueError(f"skill must be from 0 to 1, got {skill}")
+        self.skill = float(skill)
+        self.name = name
+        self._lapse = (1 - self.skill) / 2
+        self._last: tuple[tuple[Clue, ...], Sight, str, list[_Evidence]] | None = None
+
+    def reply(self, turns: Sequence[Turn]) -> list[Reply]:
+        """Answer several turns of spy games.
+
+        Raises:
+            TypeError: A turn is not one of a spy game.
+        """
+        return [Reply(self.answer(turn)) for turn in turns]
+
+    def answer(self, turn: Turn) -> str:
+        """Answer one turn with a text; see `reply`."""
+        if not isinstance(turn, SpyTurn):
+            raise TypeError(f"{type(self).__name__} plays Who Is the Spy? only, got a {type(turn).__name__}")
+        dice = Dice(turn.seed)
+        if turn.stage == "decision":
+            return self._vote(turn, dice)
+        return self._guess(turn, dice) if turn.blank else self._describe(turn, dice)
+
+    def _describe(self, turn: SpyTurn, dice: Dice) -> str:
+        """A clue of somebody who sees a picture."""
+        seen = sight(turn.view, turn.kind)
+        if not seen.facts or dice.unit() < self._lapse:
+            return self._guess(turn, dice)
+        heard = [
+            (claim, judged.fits) for text in _texts(turn) for judged in [seen.judge(text)] for claim in judged.claims
+        ]
+        claims = [claim for claim, _ in heard]
+        doubted = turn.role == "spy" and bool(heard)
+        best, best_score = None, math.inf
+        for _ in range(_PROBES):
+            claim = dice.pick(seen.facts)
+            chance = seen.language.chance(claim, claims)
+            if doubted:
+                # What others confirm is safe: what they have told of and is in this picture too.
+                wrong = [other for other, fits in heard if fits < 0.5]
+                score = abs(chance - 0.5) + (chance >= 0.9) + sum(_overlap(claim, other) for other in wrong)
+            else:
+                score = chance
+            if score < best_score:
+                best, best_score = claim, score
+            if not doubted and chance < 0.35:
+                break
+        assert best is not None
+        text = dice.pick(seen.wordings(best))
+        thought = dice.pick(_SEEN if turn.role == "civilian" else _SEEN_AS_SPY)
+        return f"{thought} \\boxed{{{text}}}"
+
+    def _guess(self, turn: SpyTurn, dice: Dice) -> str:
+        """A clue of somebody who sees nothing, or did not look."""
+        texts = _texts(turn)
+        if turn.role == "spy" and dice.unit() < self._lapse:
+            texts = []
+        language, heard = _listen(turn.kind, texts)
+        claim = language.guess(heard, dice)
+        text = dice.pick(language.say(claim))
+        thought = dice.pick(_HASTY if turn.role == "civilian" else _GUESSED if heard else _GUESSED_BLINDLY)
+        return f"{thought} \\boxed{{{text}}}"
+
+    def _vote(self, turn: SpyTurn, dice: Dice) -> str:
+        suspicion: dict[int, float] = {}
+        strongest: dict[int, _Evidence] = {}
+        for evidence in self._evidence(turn):
+            player = evidence.player
+            if player == turn.player:
+                continue
+            missed = self._lapse and dice.unit() < self._lapse
+            weight = 0.0 if missed else evidence.weight
+            suspicion[player] = suspicion.get(player, 0.0) + weight
+            if not missed and (player not in strongest or weight > strongest[player].weight):
+                strongest[player] = evidence
+        for player in suspicion:
+            suspicion[player] += _TEMPER * (dice.unit() + dice.unit() + dice.unit() - 1.5) * 2
+        most = max(suspicion.values())
+        odds = {player: math.exp(value - most) for player, value in suspicion.items()}
+        suspect = max(odds, key=odds.__getitem__)
+        sure = odds[suspect] / sum(odds.values())
+        points = _POINTS[turn.config.rewards]
+        worth = sure * points["spy"] + (1 - sure) * points["civilian"]
+        if worth <= points["unsure"] or sure * len(odds) < _LEAD_TO_VOTE:
+            return f"{dice.pick(_UNDECIDED)} \\boxed{{n/a}}"
+        reason = _reason(suspect, strongest.get(suspect))
+        return f"{reason} \\boxed{{{suspect}}}"
+
+    def _evidence(self, turn: SpyTurn) -> list[_Evidence]:
+        """What every clue says about its speaker; the same for all voters of a game, so the last result is kept."""
+        seen = sight(turn.view, turn.kind)
+        last = self._last
+        view = turn.config.spy_view
+        if last is not None and last[0] is turn.clues and last[1] is seen and last[2] == view:
+            return last[3]
+        found: list[_Evidence] = []
+        heard: list[Claim] = []
+        for clue in turn.clues:
+            if clue.text is None:
+                found.append(_Evidence(clue.player, _NO_CLUE, None, 0.5))
+                continue
+            claims, fits = seen.judge(clue.text)
+            if not claims:
+                found.append(_Evidence(clue.player, _NOTHING_CHECKABLE, clue.text, fits))
+                continue
+            chance = min(seen.language.chance(claim, heard) for claim in claims)
+            if view != "blank":
+                chance = max(chance, _TRUE_OF_EDITED)
+            of_spy = fits * chance + (1 - fits) * (1 - chance)
+            of_civilian = fits * _TRUE_OF_CIVILIANS + (1 - fits) * (1 - _TRUE_OF_CIVILIANS)
+            weight = min(_MOST_SUSPICION, max(_LEAST_SUSPICION, math.log(of_spy / of_civilian)))
+            found.append(_Evidence(clue.player, weight, clue.text, fits))
+            heard.extend(claims)
+        self._last = (turn.clues, seen, view, found)
+        return found
+
+
+class RandomPlayer(Player):
+    r"""Gives a random clue and a random vote without looking or listening: the baseline.
+
+    Args:
+        name: Short name for tables and replays.
+    """
+
+    def __init__(self, *, name: str = "random") -> None:
+        self.name = name
+
+    def reply(self, turns: Sequence[Turn]) -> list[Reply]:
+        """Answer several turns of spy games.
+
+        Raises:
+            TypeError: A turn is not one of a spy game.
+        """
+        replies = []
+        for turn in turns:
+            if not isinstance(turn, SpyTurn):
+                raise TypeError(f"{type(self).__name__} plays Who Is the Spy? only, got a {type(turn).__name__}")
+            dice = Dice(turn.seed)
+            if turn.stage == "clue":
+                language = _LANGUAGES[turn.kind]
+                answer = dice.pick(language.say(language.guess((), dice)))
+            else:
+                answer = str(dice.pick([p for p in range(1, turn.config.num_players + 1) if p != turn.player]))
+            replies.append(Reply(f"\\boxed{{{answer}}}"))
+        return replies
+
+
+_LANGUAGES: dict[str, Language] = {"clevr": SCENE_LANGUAGE, "charts": CHART_LANGUAGE, "photos": PIXEL_LANGUAGE}
+_POINTS = {"paper": vote_points("paper"), "released": vote_points("released")}
+
+_SEEN = (
+    "Nobody has said this yet, and it is plain to see.",
+    "This is hard to know for somebody who cannot see it.",
+    "I look for something that the others left out.",
+    "This should show the others that I see what they see.",
+)
+_SEEN_AS_SPY = (
+    "My image may be wrong in places, so I stay with what seems to fit the others.",
+    "I am the spy. This is in my image and agrees with the clues.",
+    "Careful: only some of what I see is what they see.",
+)
+_GUESSED = (
+    "I see nothing, so I build on what the others said.",
+    "My image is blank. From the clues, this is likely.",
+    "This fits the clues so far and sounds like something that one could see.",
+)
+_GUESSED_BLINDLY = (
+    "My image is blank and I have little to go on. This is true of many images.",
+    "I am the spy and have to guess: something common.",
+)
+_HASTY = ("I only had a quick look.", "Something like this is surely there.")
+_UNDECIDED = (
+    "Every clue could be true, and nobody stands out.",
+    "I cannot tell who made theirs up.",
+)
+
+
+def _texts(turn: SpyTurn) -> list[str]:
+    return [clue.text for clue in turn.clues if clue.text is not None]
+
+
+def _listen(kind: ImageKind, texts: Sequence[str]) -> tuple[Language, list[Claim]]:
+    """The language that a game is played in, and what was said in it."""
+    language = _LANGUAGES[kind]
+    heard = [claim for text in texts for claim in language.read(text)]
+    if texts and not heard and language is not PIXEL_LANGUAGE:
+        # Where no scene is known, players speak of colours and light, whatever the image shows.
+        other = [claim for text in texts for claim in PIXEL_LANGUAGE.read(text)]
+        if other:
+            return PIXEL_LANGUAGE, other
+    return language, heard
+
+
+def _overlap(claim: Claim, other: Claim) -> bool:
+    return any(part in other for part in claim[1:])
+
+
+def _reason(suspect: int, evidence: _Evidence | None) -> str:
+    if evidence is None or evidence.text is None:
+        return f"Player {suspect} said the least."
+    said = evidence.text.translate(_NO_BRACES)
+    if evidence.fits < 0.5:
+        return f"Player {suspect} said: {said} That is not what I see."
+    return f"Player {suspect} said nothing that could not be guessed from the others."
+
+
+_NO_BRACES = str.maketrans({"{": "(", "}": ")", "\\": "/", "<": "(", ">": ")"})

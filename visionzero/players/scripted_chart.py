@@ -1,0 +1,352 @@
+"""Scripted players' view of charts: a type, a title, labels, and a value for each label."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from visionzero.players.scripted_language import KNOWN, Claim, Dice, Language, Sight, mixed_deck
+
+CHART_TYPES = ("bar", "line", "pie")
+_MAX_LABEL = 40
+_UNKNOWN_LABEL = 0.04
+_CLOSE, _ROUGH = 0.06, 0.15
+
+_QUOTED = re.compile(r"“([^”]*)”")
+_STRAIGHT_QUOTED = re.compile(r'"([^"]*)"')
+_NOT_IN_LABELS = re.compile(r"[\\{}“”\"<>]")
+_WORD = re.compile(r"[a-z]+|@|[-+]?\d[\d,]*(?:\.\d+)?")
+_HIGHEST = frozenset(
+    ["highest", "largest", "biggest", "maximum", "tallest", "peak", "peaks", "top", "most", "greatest"]
+)
+_LOWEST = frozenset(["lowest", "smallest", "minimum", "least", "shortest", "bottom"])
+_HIGHER = frozenset(["higher", "greater", "larger", "more", "above", "beats", "exceeds", "over", "bigger", "taller"])
+_LOWER = frozenset(["lower", "less", "smaller", "below", "under", "fewer", "behind", "shorter"])
+_RISING = frozenset(["rise", "rises", "rising", "increase", "increases", "increasing", "grow", "grows", "upward"])
+_FALLING = frozenset(["fall", "falls", "falling", "decrease", "decreases", "decreasing", "decline", "declines", "drop"])
+_ENTRIES = frozenset(
+    ["value", "values", "bars", "slices", "points", "categories", "labels", "entries", "columns", "segments"]
+)
+_NUMBER_WORDS = {word: n for n, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine"), 2)}
+
+
+def clean_label(label: object) -> str:
+    """A label as players say it: one line, at most 40 characters, without quotes, brackets and LaTeX.
+
+    Args:
+        label: Any label.
+
+    Returns:
+        The text; `"?"` where nothing is left.
+    """
+    text = " ".join(_NOT_IN_LABELS.sub(" ", str(label)).split())
+    text = "".join(char for char in text if char.isprintable())[:_MAX_LABEL].strip()
+    return text or "?"
+
+
+def rounded(value: float) -> float:
+    """A value with two significant digits, as people say it."""
+    if value == 0 or not math.isfinite(value):
+        return 0.0
+    return round(value, 1 - math.floor(math.log10(abs(value))))
+
+
+def _spoken(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.10f}".rstrip("0")
+
+
+class ChartLanguage(Language):
+    """Sentences about tables of labelled values; labels stand in typographic quotes.
+
+    Claims: `("type", t)`, `("entries", n)`, `("title", words)`, `("label", a)`, `("highest", a)`, `("lowest", a)`,
+    `("higher", a, b)`, `("about", a, v)`, `("above", a, v)`, `("below", a, v)`, `("trend", "up" | "down")`.
+    """
+
+    def say(self, claim: Claim) -> tuple[str, ...]:
+        """Every wording of a claim."""
+        kind, *rest = claim
+        return tuple(text.format(*map(_worded, rest)) for text in _TEXTS[_text_key(kind, rest)])
+
+    def read(self, text: str) -> tuple[Claim, ...]:
+        """The claims in any text."""
+        return _read(text)
+
+    def chance(self, claim: Claim, heard: Sequence[Claim]) -> float:
+        """How likely a listener is to be right with a claim."""
+        if claim in heard:
+            return KNOWN
+        kind = claim[0]
+        if kind == "type":
+            return 1 / len(CHART_TYPES)
+        if kind == "trend":
+            return 0.5
+        if kind == "entries":
+            return 0.2
+        labels = _labels(heard)
+        known = all(label in labels for label in _labels([claim]))
+        if not known:
+            return _UNKNOWN_LABEL
+        if kind == "label":
+            return KNOWN
+        if kind == "higher":
+            return KNOWN if _implied(claim[1], claim[2], heard) else 0.5
+        if kind in ("highest", "lowest"):
+            return 1 / max(4, len(labels))
+        return 0.15 if kind == "about" else 0.5 if kind in ("above", "below") else _UNKNOWN_LABEL
+
+    def guess(self, heard: Sequence[Claim], dice: Dice) -> Claim:
+        """A likely claim that fits what was heard."""
+        labels = list(_labels(heard))
+        numbers = [float(claim[2]) for claim in heard if claim[0] in ("about", "above", "below")]
+        for _ in range(4):
+            claim = _guess(labels, numbers, dice)
+            if claim not in heard and not _contradicts(claim, heard):
+                return claim
+        return ("trend", dice.pick(("up", "down")))
+
+
+_TEXTS: dict[str, tuple[str, ...]] = {
+    "type": ("It is a {} chart.", "The values are drawn as a {} chart."),
+    "entries": ("There are exactly {} values.", "I count {} values in the chart."),
+    "title": ("The title says “{}”.", "“{}” is written in the title."),
+    "label": ("One of the labels is “{}”.", "There is a label “{}”."),
+    "highest": ("“{}” has the highest value.", "The highest value belongs to “{}”."),
+    "lowest": ("“{}” has the lowest value.", "The lowest value belongs to “{}”."),
+    "higher": ("“{}” is higher than “{}”.", "The value of “{}” exceeds that of “{}”."),
+    "about": ("“{}” is at about {}.", "The value of “{}” is roughly {}."),
+    "above": ("“{}” is above {}.", "The value of “{}” is more than {}."),
+    "below": ("“{}” is below {}.", "The value of “{}” is less than {}."),
+    "trend up": ("The last value is higher than the first.", "From the first to the last the values rise."),
+    "trend down": ("The last value is lower than the first.", "From the first to the last the values fall."),
+}
+
+
+def _text_key(kind: Any, rest: Sequence[Any]) -> str:
+    return f"trend {rest[0]}" if kind == "trend" else kind
+
+
+def _worded(part: Any) -> str:
+    return _spoken(part) if isinstance(part, float) else str(part)
+
+
+def _labels(claims: Sequence[Claim]) -> dict[str, None]:
+    """Every label that claims name, in order."""
+    labels: dict[str, None] = {}
+    for claim in claims:
+        if claim[0] in ("label", "highest", "lowest", "about", "above", "below"):
+            labels[claim[1]] = None
+        elif claim[0] == "higher":
+            labels[claim[1]] = labels[claim[2]] = None
+    return labels
+
+
+def _implied(high: Any, low: Any, heard: Sequence[Claim]) -> bool:
+    """Whether what was heard says, in at most two steps, that one value is above another."""
+    if ("highest", high) in heard or ("lowest", low) in heard:
+        return True
+    above = {claim[2] for claim in heard if claim[0] == "higher" and claim[1] == high}
+    return any(claim[0] == "higher" and claim[2] == low and claim[1] in above for claim in heard)
+
+
+def _contradicts(claim: Claim, heard: Sequence[Claim]) -> bool:
+    """Whether a guess is plainly at odds with what others said."""
+    kind = claim[0]
+    if kind == "higher":
+        return ("higher", claim[2], claim[1]) in heard or _implied(claim[2], claim[1], heard)
+    if kind in ("type", "entries", "trend"):
+        return any(other[0] == kind for other in heard)
+    if kind in ("highest", "lowest"):
+        beaten = 2 if kind == "highest" else 1
+        taken = any(other[0] == kind for other in heard)
+        opposite = ("lowest" if kind == "highest" else "highest", claim[1])
+        lost = any(other[0] == "higher" and other[beaten] == claim[1] for other in heard)
+        return taken or opposite in heard or lost
+    return False
+
+
+def _guess(labels: Sequence[str], numbers: Sequence[float], dice: Dice) -> Claim:
+    roll = dice.unit()
+    if len(labels) >= 2 and roll < 0.55:
+        first = dice.below(len(labels))
+        return ("higher", labels[first], labels[(first + 1 + dice.below(len(labels) - 1)) % len(labels)])
+    if labels and numbers and roll < 0.75:
+        level = rounded(dice.pick(numbers) * (0.4 + 0.5 * dice.unit()))
+        return ("above", dice.pick(labels), level)
+    if labels and roll < 0.85:
+        return (dice.pick(("highest", "lowest")), dice.pick(labels))
+    if roll < 0.93:
+        return ("type", dice.pick(("bar", "bar", "line", "pie")))
+    return ("trend", dice.pick(("up", "down")))
+
+
+@lru_cache(maxsize=65_536)
+def _read(text: str) -> tuple[Claim, ...]:
+    text = _STRAIGHT_QUOTED.sub(r"“\1”", text)
+    labels = [clean_label(label) for label in _QUOTED.findall(text)]
+    words = _WORD.findall(_QUOTED.sub(" @ ", text).casefold())
+    said = set(words)
+    claims: list[Claim] = [("type", kind) for kind in CHART_TYPES if _names_type(words, kind)]
+    numbers = [number for word in words if (number := _number(word)) is not None]
+    if "title" in said or "titled" in said:
+        return (*claims, *(("title", label) for label in labels))
+    if not labels:
+        return (*claims, *_overall(words, said))
+    first = labels[0]
+    if len(labels) >= 2 and said & (_HIGHER | _LOWER):
+        high, low = labels[:2] if said & _HIGHER else labels[1::-1]
+        claims.append(("higher", high, low))
+    elif numbers and said & (_HIGHER | _LOWER):
+        claims.append(("above" if said & _HIGHER else "below", first, numbers[0]))
+    elif numbers:
+        claims.append(("about", first, numbers[0]))
+    elif said & _HIGHEST:
+        claims.append(("highest", first))
+    elif said & _LOWEST:
+        claims.append(("lowest", first))
+    else:
+        claims.extend(("label", label) for label in labels)
+    return tuple(dict.fromkeys(claims))
+
+
+def _names_type(words: Sequence[str], kind: str) -> bool:
+    return any(
+        first.rstrip("s") == kind and second.rstrip("s") in ("chart", "graph", "plot", "diagram")
+        for first, second in pairwise(words)
+    )
+
+
+def _overall(words: Sequence[str], said: set[str]) -> list[Claim]:
+    """Claims without a label: how many entries there are, and where the values go."""
+    for word, following in pairwise(words):
+        number = _NUMBER_WORDS.get(word, _number(word))
+        if number is not None and following in _ENTRIES and float(number).is_integer():
+            return [("entries", int(number))]
+    ends = {"first", "last"} <= said
+    if said & _RISING or (ends and said & _HIGHER):
+        return [("trend", "up")]
+    if said & _FALLING or (ends and said & _LOWER):
+        return [("trend", "down")]
+    return []
+
+
+def _number(word: str) -> float | None:
+    return float(word.replace(",", "")) if word[-1].isdecimal() else None
+
+
+class ChartSight(Sight):
+    """A chart's table as a player sees it.
+
+    Args:
+        scene: `{"type", "title", "labels", "values"}`; entries whose value is no finite number are left out.
+    """
+
+    def __init__(self, scene: Mapping[str, Any]) -> None:
+        super().__init__(scene, CHART_LANGUAGE)
+        self._type = str(scene.get("type", "")).casefold()
+        self._title = " ".join(str(scene.get("title") or "").split())
+        rows = [(label, _finite(value)) for label, value in zip(scene["labels"], scene["values"], strict=False)]
+        self._values = {clean_label(label): value for label, value in rows if value is not None}
+        self._spread = max((abs(value) for value in self._values.values()), default=0.0)
+        self._own_labels = _label_pattern(self._values)
+        self.facts = mixed_deck(self._groups())
+
+    def claims(self, text: str) -> tuple[Claim, ...]:
+        """What a clue claims; own labels are found without quotes."""
+        if self._own_labels is not None and "“" not in text and '"' not in text:
+            text = self._own_labels.sub(r"“\g<0>”", text)
+        return self.language.read(text)
+
+    def fits(self, claim: Claim) -> float:
+        """How far a claim is true."""
+        kind, *rest = claim
+        if kind == "type":
+            return float(rest[0] == self._type)
+        if kind == "title":
+            return float(clean_label(rest[0]).casefold() in clean_label_text(self._title).casefold())
+        if kind == "entries":
+            return float(rest[0] == len(self._values))
+        if kind == "trend":
+            values = list(self._values.values())
+            return float(bool(values) and (values[-1] > values[0] if rest[0] == "up" else values[-1] < values[0]))
+        value = self._value(rest[0])
+        if value is None:
+            return 0.0
+        if kind == "highest":
+            return float(value == max(self._values.values()))
+        if kind == "lowest":
+            return float(value == min(self._values.values()))
+        if kind == "higher":
+            other = self._value(rest[1])
+            return 0.0 if other is None else float(value > other)
+        if kind == "above":
+            return float(value > rest[1])
+        if kind == "below":
+            return float(value < rest[1])
+        if kind == "about":
+            off = abs(value - rest[1])
+            return 1.0 if off <= _CLOSE * self._spread else 0.5 if off <= _ROUGH * self._spread else 0.0
+        return 1.0
+
+    def _value(self, label: Any) -> float | None:
+        value = self._values.get(label)
+        if value is None:
+            folded = str(label).casefold()
+            value = next((v for own, v in self._values.items() if own.casefold() == folded), None)
+        return value
+
+    def _groups(self) -> list[tuple[int, list[Claim]]]:
+        values = self._values
+        if not values:
+            return []
+        # Differences that cannot be seen in a drawing are not worth a clue.
+        gap = _CLOSE * self._spread
+        order = sorted(values.values())
+        extremes: list[Claim] = []
+        if len(order) > 1:
+            extremes += [("highest", a) for a, v in values.items() if v == order[-1] and v - order[-2] > gap]
+            extremes += [("lowest", a) for a, v in values.items() if v == order[0] and order[1] - v > gap]
+        higher: list[Claim] = [("higher", a, b) for a, v in values.items() for b, w in values.items() if v - w > gap]
+        levels: list[Claim] = [("about", a, rounded(v)) for a, v in values.items()]
+        for a, v in values.items():
+            step = rounded(0.8 * v)
+            if v - step > gap:
+                levels.append(("above", a, step))
+            elif step - v > gap:
+                levels.append(("below", a, step))
+        overall: list[Claim] = [("entries", len(values))]
+        if self._type in CHART_TYPES:
+            overall.append(("type", self._type))
+        if self._title:
+            overall.append(("title", clean_label(" ".join(self._title.split()[:4]))))
+        first, *_, last = [*values.values(), 0.0] if len(values) == 1 else values.values()
+        if self._type != "pie" and len(values) > 1 and abs(last - first) > gap:
+            overall.append(("trend", "up" if last > first else "down"))
+        return [(2, extremes), (4, higher), (3, levels), (1, overall), (1, [("label", a) for a in values])]
+
+
+def clean_label_text(text: str) -> str:
+    """A longer text with the same clean-up as `clean_label`, uncut."""
+    return " ".join(_NOT_IN_LABELS.sub(" ", text).split())
+
+
+def _finite(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _label_pattern(labels: Mapping[str, float]) -> re.Pattern[str] | None:
+    """Finds labels that a free text names without quotes; the longest first."""
+    words = sorted((label for label in labels if len(label) > 1), key=len, reverse=True)
+    if not words:
+        return None
+    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, words)) + r")(?!\w)", re.IGNORECASE)
+
+
+CHART_LANGUAGE = ChartLanguage()
