@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 import torch
@@ -184,9 +185,12 @@ def build_model(
     return model.eval()
 
 
-def save_tiny_vlm(
-    path: str | Path, corpus: Iterable[str], shape: TinyVLMShape | None = None, seed: int = 0
-) -> Path:
+def tiny_vlm_path() -> Path:
+    """The folder of the small model that ships with the package, trained on rendered scenes by `visionzero warmup`."""
+    return Path(str(files("visionzero.assets").joinpath("tiny-vlm")))
+
+
+def save_tiny_vlm(path: str | Path, corpus: Iterable[str], shape: TinyVLMShape | None = None, seed: int = 0) -> Path:
     """Make a model with random weights and its processor, and save both in the layout of the hub.
 
     Args:

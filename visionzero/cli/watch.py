@@ -77,9 +77,11 @@ def play_match_with_progress(
     """`play_match` with a progress bar of finished answers."""
     turns = rounds * (config.num_clues + config.num_votes)
     with tqdm(total=turns, desc=f"{player.name} vs {opponent.name}", unit="turn") as bar:
-        return play_match(
-            player, opponent, source, config, rounds=rounds, seed=seed, on_turns=lambda count: bar.update(count)
-        )
+
+        def advance(count: int) -> None:
+            bar.update(count)
+
+        return play_match(player, opponent, source, config, rounds=rounds, seed=seed, on_turns=advance)
 
 
 def match_data(result: MatchResult) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class SeededSampling(LogitsProcessor):
         self._temperature = temperature
         self._step = 0
 
-    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Return noisy scores, shape (rows, vocabulary)."""
         rows = self._seeds.to(scores.device).unsqueeze(1)
         tokens = torch.arange(scores.shape[1], device=scores.device, dtype=torch.int64).unsqueeze(0)

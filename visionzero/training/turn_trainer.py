@@ -112,7 +112,8 @@ class TurnTrainer(GRPOTrainer):
         # TRL wants rows; ours come from games, so a placeholder counts the updates of one epoch.
         placeholder = Dataset.from_dict({"prompt": ["played by the trainer"] * num_updates})
         super().__init__(*args, reward_funcs=[game_reward], train_dataset=placeholder, **kwargs)
-        self.encoder = ChatEncoder(self.processing_class)
+        processor: Any = self.processing_class
+        self.encoder = ChatEncoder(processor)
         self.policy = PolicyPlayer(self)
         self._rows: list[TrainedTurn] = []
 
@@ -136,8 +137,8 @@ class TurnTrainer(GRPOTrainer):
 
     def get_train_dataloader(self) -> DataLoader:
         """One item an update and process."""
-        items = self.train_dataset.num_rows * self.accelerator.num_processes
-        return self.accelerator.prepare(DataLoader(range(items), batch_size=1, collate_fn=list))
+        items: Any = range(self.train_dataset.num_rows * self.accelerator.num_processes)
+        return self.accelerator.prepare(DataLoader(items, batch_size=1, collate_fn=list))
 
     def training_step(
         self, model: torch.nn.Module, inputs: Any, num_items_in_batch: torch.Tensor | int | None = None
@@ -171,7 +172,8 @@ class TurnTrainer(GRPOTrainer):
         """TRL's batch for the rows, with their own advantages."""
         self._rows = rows
         inputs = [{"prompt": row.chat, "game_reward": row.reward} for row in rows]
-        original, self.processing_class = self.processing_class, self.encoder.processor
+        original: Any = self.processing_class
+        self.processing_class = self.encoder.processor
         try:
             output = self._generate_and_score_completions(inputs)
         finally:
