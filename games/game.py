@@ -40,7 +40,7 @@ def derive_seed(*parts: int | str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """One question to one seat. Two turns are equal when they stand at the same place in the same game.
+    """One question to one seat. Two turns are equal when they stand at the same place in games of the same seed.
 
     Attributes:
         game_seed: Seed of the game that the turn belongs to.

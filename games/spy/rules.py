@@ -3,7 +3,7 @@
 1. One of `n_c + 1` seats is dealt the spy's card. Civilians see the image; the spy sees a blank or an edited one.
 2. `clue_rounds` times, every seat in order gives one clue that all who speak later can read.
 3. Every civilian votes, in secret and at the same time, for the player it takes for the spy, or for nobody (n/a).
-4. The civilians win if the spy has strictly the most votes.
+4. The civilians win if the spy has strictly more votes than any of them, and no fewer than there are n/a votes.
 """
 
 from __future__ import annotations
