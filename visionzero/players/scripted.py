@@ -20,11 +20,12 @@ from visionzero.players.scripted_pixels import PIXEL_LANGUAGE, PixelSight
 from visionzero.players.scripted_scene import SCENE_LANGUAGE, SceneSight
 
 _PROBES = 8
+_TELLING = 0.25
 _TRUE_OF_CIVILIANS = 0.97
 # A spy who sees an edited picture says something true at least this often, whatever it talks about.
 _TRUE_OF_EDITED = 0.75
 _NO_CLUE, _NOTHING_CHECKABLE = 0.7, 0.25
-_LEAST_SUSPICION, _MOST_SUSPICION = -1.3, 3.2
+_LEAST_SUSPICION, _MOST_SUSPICION = -0.8, 3.2
 # Voters who know the same still weigh it differently.
 _TEMPER = 0.45
 _LEAD_TO_VOTE = 1.12
@@ -119,26 +120,21 @@ class ScriptedPlayer(Player):
         seen = sight(turn.view, turn.kind)
         if not seen.facts or dice.unit() < self._lapse:
             return self._guess(turn, dice)
-        heard = [
-            (claim, judged.fits) for text in _texts(turn) for judged in [seen.judge(text)] for claim in judged.claims
-        ]
-        claims = [claim for claim, _ in heard]
-        doubted = turn.role == "spy" and bool(heard)
-        best, best_score = None, math.inf
+        judged = [seen.judge(text) for text in _texts(turn)]
+        listener = seen.language.listener(claim for judgement in judged for claim in judgement.claims)
+        wrong = [claim for judgement in judged if judgement.fits < 0.5 for claim in judgement.claims]
+        as_spy = turn.role == "spy" and bool(judged)
+        best, best_score = seen.facts[0], math.inf
         for _ in range(_PROBES):
             claim = dice.pick(seen.facts)
-            chance = seen.language.chance(claim, claims)
-            if doubted:
-                # What others confirm is safe: what they have told of and is in this picture too.
-                wrong = [other for other, fits in heard if fits < 0.5]
-                score = abs(chance - 0.5) + (chance >= 0.9) + sum(_overlap(claim, other) for other in wrong)
-            else:
-                score = chance
+            score = listener.chance(claim)
+            if as_spy:
+                # Neither an echo nor something that nobody else has seen, and nothing like what does not fit here.
+                score = abs(score - 0.5) + sum(_overlap(claim, other) for other in wrong)
             if score < best_score:
                 best, best_score = claim, score
-            if not doubted and chance < 0.35:
-                break
-        assert best is not None
+                if score < _TELLING:
+                    break
         text = dice.pick(seen.wordings(best))
         thought = dice.pick(_SEEN if turn.role == "civilian" else _SEEN_AS_SPY)
         return f"{thought} \\boxed{{{text}}}"
@@ -149,7 +145,7 @@ class ScriptedPlayer(Player):
         if turn.role == "spy" and dice.unit() < self._lapse:
             texts = []
         language, heard = _listen(turn.kind, texts)
-        claim = language.guess(heard, dice)
+        claim = language.listener(heard).guess(dice)
         text = dice.pick(language.say(claim))
         thought = dice.pick(_HASTY if turn.role == "civilian" else _GUESSED if heard else _GUESSED_BLINDLY)
         return f"{thought} \\boxed{{{text}}}"
@@ -187,7 +183,7 @@ class ScriptedPlayer(Player):
         if last is not None and last[0] is turn.clues and last[1] is seen and last[2] == view:
             return last[3]
         found: list[_Evidence] = []
-        heard: list[Claim] = []
+        listener = seen.language.listener()
         for clue in turn.clues:
             if clue.text is None:
                 found.append(_Evidence(clue.player, _NO_CLUE, None, 0.5))
@@ -196,14 +192,15 @@ class ScriptedPlayer(Player):
             if not claims:
                 found.append(_Evidence(clue.player, _NOTHING_CHECKABLE, clue.text, fits))
                 continue
-            chance = min(seen.language.chance(claim, heard) for claim in claims)
+            chance = min(map(listener.chance, claims))
             if view != "blank":
                 chance = max(chance, _TRUE_OF_EDITED)
             of_spy = fits * chance + (1 - fits) * (1 - chance)
             of_civilian = fits * _TRUE_OF_CIVILIANS + (1 - fits) * (1 - _TRUE_OF_CIVILIANS)
             weight = min(_MOST_SUSPICION, max(_LEAST_SUSPICION, math.log(of_spy / of_civilian)))
             found.append(_Evidence(clue.player, weight, clue.text, fits))
-            heard.extend(claims)
+            for claim in claims:
+                listener.hear(claim)
         self._last = (turn.clues, seen, view, found)
         return found
 
@@ -231,7 +228,7 @@ class RandomPlayer(Player):
             dice = Dice(turn.seed)
             if turn.stage == "clue":
                 language = _LANGUAGES[turn.kind]
-                answer = dice.pick(language.say(language.guess((), dice)))
+                answer = dice.pick(language.say(language.listener().guess(dice)))
             else:
                 answer = str(dice.pick([p for p in range(1, turn.config.num_players + 1) if p != turn.player]))
             replies.append(Reply(f"\\boxed{{{answer}}}"))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from visionzero.players.scripted_language import KNOWN, Claim, Dice, Language, Sight, mixed_deck
+from visionzero.players.scripted_language import KNOWN, Claim, Dice, Language, Listener, Sight, mixed_deck
 
 CHART_TYPES = ("bar", "line", "pie")
 _MAX_LABEL = 40
 _UNKNOWN_LABEL = 0.04
+_CHANCES = {"type": 1 / len(CHART_TYPES), "trend": 0.5, "entries": 0.2, "title": _UNKNOWN_LABEL}
 _CLOSE, _ROUGH = 0.06, 0.15
 
 _QUOTED = re.compile(r"“([^”]*)”")
@@ -75,38 +76,106 @@ class ChartLanguage(Language):
         """The claims in any text."""
         return _read(text)
 
-    def chance(self, claim: Claim, heard: Sequence[Claim]) -> float:
-        """How likely a listener is to be right with a claim."""
-        if claim in heard:
+    def listener(self, claims: Iterable[Claim] = ()) -> Listener:
+        """Somebody who has heard `claims`."""
+        return ChartListener(claims)
+
+
+class ChartListener(Listener):
+    """Somebody who knows of a chart what others told."""
+
+    def __init__(self, claims: Iterable[Claim] = ()) -> None:
+        self._labels: dict[str, None] = {}
+        super().__init__(claims)
+
+    def hear(self, claim: Claim) -> None:
+        """Take note of one more claim."""
+        self.said[claim] = None
+        for label in _labels(claim):
+            self._labels[label] = None
+
+    def chance(self, claim: Claim) -> float:
+        """How likely a listener would be to be right with a claim."""
+        if claim in self.said:
             return KNOWN
         kind = claim[0]
-        if kind == "type":
-            return 1 / len(CHART_TYPES)
-        if kind == "trend":
-            return 0.5
-        if kind == "entries":
-            return 0.2
-        labels = _labels(heard)
-        known = all(label in labels for label in _labels([claim]))
-        if not known:
-            return _UNKNOWN_LABEL
-        if kind == "label":
-            return KNOWN
-        if kind == "higher":
-            return KNOWN if _implied(claim[1], claim[2], heard) else 0.5
+        if kind in _CHANCES:
+            return _CHANCES[kind]
+        for label in _labels(claim):
+            if label not in self._labels:
+                return _UNKNOWN_LABEL
         if kind in ("highest", "lowest"):
-            return 1 / max(4, len(labels))
-        return 0.15 if kind == "about" else 0.5 if kind in ("above", "below") else _UNKNOWN_LABEL
+            return 1 / max(4, len(self._labels))
+        return KNOWN if kind == "label" else 0.15 if kind == "about" else 0.5
 
-    def guess(self, heard: Sequence[Claim], dice: Dice) -> Claim:
+    def guess(self, dice: Dice) -> Claim:
         """A likely claim that fits what was heard."""
-        labels = list(_labels(heard))
-        numbers = [float(claim[2]) for claim in heard if claim[0] in ("about", "above", "below")]
-        for _ in range(4):
-            claim = _guess(labels, numbers, dice)
-            if claim not in heard and not _contradicts(claim, heard):
+        order = _Order(self.said)
+        for _ in range(6):
+            claim = self._guess(order, dice)
+            if claim not in self.said and not self._contradicts(claim):
                 return claim
         return ("trend", dice.pick(("up", "down")))
+
+    def _guess(self, order: _Order, dice: Dice) -> Claim:
+        labels, levels = list(self._labels), list(order.levels.values())
+        roll = dice.unit()
+        if len(labels) >= 2 and roll < 0.6:
+            first, second = dice.pick(labels), dice.pick(labels)
+            if first != second:
+                return ("higher", second, first) if order.above(second, first) else ("higher", first, second)
+        if labels and levels and roll < 0.8:
+            label = dice.pick(labels)
+            level = order.levels.get(label, dice.pick(levels))
+            return ("above", label, rounded(level * (0.4 + 0.4 * dice.unit())))
+        if labels and roll < 0.88:
+            return (dice.pick(("highest", "lowest")), dice.pick(labels))
+        if roll < 0.95:
+            return ("type", dice.pick(("bar", "bar", "line", "pie")))
+        return ("trend", dice.pick(("up", "down")))
+
+    def _contradicts(self, claim: Claim) -> bool:
+        """Whether a guess is plainly at odds with what others said."""
+        kind = claim[0]
+        if kind == "higher":
+            return ("higher", claim[2], claim[1]) in self.said
+        if kind in ("type", "entries", "trend"):
+            return any(other[0] == kind for other in self.said)
+        if kind in ("highest", "lowest"):
+            beaten = 2 if kind == "highest" else 1
+            opposite = ("lowest" if kind == "highest" else "highest", claim[1])
+            return opposite in self.said or any(
+                other[0] == kind or (other[0] == "higher" and other[beaten] == claim[1]) for other in self.said
+            )
+        return False
+
+
+class _Order:
+    """What claims say about which values are above which.
+
+    Attributes:
+        levels: A value near each label's, where somebody named one.
+    """
+
+    def __init__(self, claims: Iterable[Claim]) -> None:
+        self.levels: dict[str, float] = {}
+        self._pairs: set[tuple[str, str]] = set()
+        self._extremes: dict[str, str] = {}
+        for claim in claims:
+            if claim[0] == "about":
+                self.levels[claim[1]] = claim[2]
+            elif claim[0] == "higher":
+                self._pairs.add((claim[1], claim[2]))
+            elif claim[0] in ("highest", "lowest"):
+                self._extremes[claim[0]] = claim[1]
+
+    def above(self, high: str, low: str) -> bool:
+        """Whether it follows from the claims that the value of `high` is above that of `low`."""
+        if self._extremes.get("highest") == high or self._extremes.get("lowest") == low:
+            return True
+        if high in self.levels and low in self.levels:
+            return self.levels[high] > self.levels[low]
+        return any(a == high and (b, low) in self._pairs for a, b in self._pairs)
 
 
 _TEXTS: dict[str, tuple[str, ...]] = {
@@ -133,54 +202,12 @@ def _worded(part: Any) -> str:
     return _spoken(part) if isinstance(part, float) else str(part)
 
 
-def _labels(claims: Sequence[Claim]) -> dict[str, None]:
-    """Every label that claims name, in order."""
-    labels: dict[str, None] = {}
-    for claim in claims:
-        if claim[0] in ("label", "highest", "lowest", "about", "above", "below"):
-            labels[claim[1]] = None
-        elif claim[0] == "higher":
-            labels[claim[1]] = labels[claim[2]] = None
-    return labels
-
-
-def _implied(high: Any, low: Any, heard: Sequence[Claim]) -> bool:
-    """Whether what was heard says, in at most two steps, that one value is above another."""
-    if ("highest", high) in heard or ("lowest", low) in heard:
-        return True
-    above = {claim[2] for claim in heard if claim[0] == "higher" and claim[1] == high}
-    return any(claim[0] == "higher" and claim[2] == low and claim[1] in above for claim in heard)
-
-
-def _contradicts(claim: Claim, heard: Sequence[Claim]) -> bool:
-    """Whether a guess is plainly at odds with what others said."""
+def _labels(claim: Claim) -> tuple[str, ...]:
+    """The labels that a claim names."""
     kind = claim[0]
     if kind == "higher":
-        return ("higher", claim[2], claim[1]) in heard or _implied(claim[2], claim[1], heard)
-    if kind in ("type", "entries", "trend"):
-        return any(other[0] == kind for other in heard)
-    if kind in ("highest", "lowest"):
-        beaten = 2 if kind == "highest" else 1
-        taken = any(other[0] == kind for other in heard)
-        opposite = ("lowest" if kind == "highest" else "highest", claim[1])
-        lost = any(other[0] == "higher" and other[beaten] == claim[1] for other in heard)
-        return taken or opposite in heard or lost
-    return False
-
-
-def _guess(labels: Sequence[str], numbers: Sequence[float], dice: Dice) -> Claim:
-    roll = dice.unit()
-    if len(labels) >= 2 and roll < 0.55:
-        first = dice.below(len(labels))
-        return ("higher", labels[first], labels[(first + 1 + dice.below(len(labels) - 1)) % len(labels)])
-    if labels and numbers and roll < 0.75:
-        level = rounded(dice.pick(numbers) * (0.4 + 0.5 * dice.unit()))
-        return ("above", dice.pick(labels), level)
-    if labels and roll < 0.85:
-        return (dice.pick(("highest", "lowest")), dice.pick(labels))
-    if roll < 0.93:
-        return ("type", dice.pick(("bar", "bar", "line", "pie")))
-    return ("trend", dice.pick(("up", "down")))
+        return claim[1:]
+    return (claim[1],) if kind in ("label", "highest", "lowest", "about", "above", "below") else ()
 
 
 @lru_cache(maxsize=65_536)

@@ -1,18 +1,18 @@
 """What scripted players share: claims about pictures, the language they are said in, and what one view says of them.
 
 A *claim* is a tuple such as `("count", description, 2)`: the content of a clue without its wording. A `Language` turns
-claims into sentences and sentences back into claims, and knows how likely a claim is to be true for somebody who has not
-seen the picture. A `Sight` is one picture as a player sees it: which claims are true of it.
+claims into sentences and sentences back into claims. A `Listener` is somebody who has heard claims and knows how likely
+others are. A `Sight` is one picture as a player sees it: which claims are true of it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 Claim: TypeAlias = tuple[Any, ...]
-"""What a clue says, without its wording; the first item is its kind."""
+"""What a clue says, without its wording; the first item is its kind, all of them are hashable."""
 
 ItemT = TypeVar("ItemT")
 
@@ -48,11 +48,44 @@ class Dice:
 
     def pick(self, items: Sequence[ItemT]) -> ItemT:
         """One of `items`, which must not be empty."""
-        return items[int(self.unit() * len(items))]
+        state = self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK
+        return items[((state ^ (state >> 29)) & 0xFFFFFFFF) * len(items) >> 32]
+
+
+class Listener(ABC):
+    """Somebody who has heard claims and has not seen the picture.
+
+    Args:
+        claims: What was heard, in order.
+
+    Attributes:
+        said: What was heard.
+    """
+
+    def __init__(self, claims: Iterable[Claim] = ()) -> None:
+        self.said: dict[Claim, None] = {}
+        for claim in claims:
+            self.hear(claim)
+
+    def hear(self, claim: Claim) -> None:
+        """Take note of one more claim."""
+        self.said[claim] = None
+
+    @abstractmethod
+    def chance(self, claim: Claim) -> float:
+        """How likely the listener would be to be right with a claim, in (0, 1)."""
+
+    @abstractmethod
+    def guess(self, dice: Dice) -> Claim:
+        """A claim that fits what was heard and is likely to be true.
+
+        Args:
+            dice: Where chance comes from.
+        """
 
 
 class Language(ABC):
-    """How claims about one kind of picture are said, understood, and guessed."""
+    """How claims about one kind of picture are said and understood."""
 
     @abstractmethod
     def say(self, claim: Claim) -> tuple[str, ...]:
@@ -63,28 +96,8 @@ class Language(ABC):
         """The claims in any text, in the order in which they stand there; empty where nothing is understood."""
 
     @abstractmethod
-    def chance(self, claim: Claim, heard: Sequence[Claim]) -> float:
-        """How likely somebody who only listened is to be right with a claim.
-
-        Args:
-            claim: The claim.
-            heard: What has been claimed before.
-
-        Returns:
-            A probability in (0, 1).
-        """
-
-    @abstractmethod
-    def guess(self, heard: Sequence[Claim], dice: Dice) -> Claim:
-        """A claim that somebody who sees nothing would make.
-
-        Args:
-            heard: What has been claimed before.
-            dice: Where chance comes from.
-
-        Returns:
-            A claim that fits what was heard and is likely to be true.
-        """
+    def listener(self, claims: Iterable[Claim] = ()) -> Listener:
+        """Somebody who has heard `claims`."""
 
 
 class Judgement(NamedTuple):
@@ -108,10 +121,11 @@ class Sight(ABC):
         facts: Claims that are true of it, each as often as it deserves to be mentioned, in a fixed mixed order.
     """
 
+    facts: tuple[Claim, ...] = ()
+
     def __init__(self, scene: Any, language: Language) -> None:
         self.scene = scene
         self.language = language
-        self.facts: tuple[Claim, ...] = ()
         self._judged: dict[str, Judgement] = {}
         self._wordings: dict[Claim, tuple[str, ...]] = {}
 
@@ -156,3 +170,8 @@ def mixed_deck(groups: Sequence[tuple[int, Sequence[Claim]]], size: int = 256) -
     dice = Dice(len(groups))
     tickets = [claims for weight, claims in groups for _ in range(weight)]
     return tuple(dice.pick(dice.pick(tickets)) for _ in range(size)) if tickets else ()
+
+
+def capital(text: str) -> str:
+    """A sentence with a capital first letter."""
+    return text[:1].upper() + text[1:]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from visionzero.players.scripted_language import KNOWN, Claim, Dice, Language, Sight, mixed_deck
+from visionzero.players.scripted_language import KNOWN, Claim, Dice, Language, Listener, Sight, capital, mixed_deck
 
 COLOURS = ("black", "gray", "white", "red", "orange", "brown", "yellow", "green", "turquoise", "blue", "purple", "pink")
 WHOLE = "picture"
@@ -53,34 +53,67 @@ class PixelLanguage(Language):
         """Every wording of a claim."""
         kind, *rest = claim
         key = f"{kind} {rest[0]}" if kind in ("format", "tone", "colours") else str(kind)
-        return tuple(_capital(text.format(*rest)) for text in _TEXTS[key])
+        return tuple(capital(text.format(*rest)) for text in _TEXTS[key])
 
     def read(self, text: str) -> tuple[Claim, ...]:
         """The claims in any text."""
         return _read(text)
 
-    def chance(self, claim: Claim, heard: Sequence[Claim]) -> float:
-        """How likely a listener is to be right with a claim."""
-        if claim in heard:
+    def listener(self, claims: Iterable[Claim] = ()) -> Listener:
+        """Somebody who has heard `claims`."""
+        return PixelListener(claims)
+
+
+class PixelListener(Listener):
+    """Somebody who knows of an image what others told, and its format, which the blank image has too."""
+
+    def chance(self, claim: Claim) -> float:
+        """How likely a listener would be to be right with a claim."""
+        if claim in self.said or claim[0] == "format":
             return KNOWN
         kind = claim[0]
-        if kind == "format":
-            return KNOWN  # the blank image has the format of the picture
         if kind in ("mostly", "some"):
-            return _colour_chance(claim, heard)
+            return self._colour_chance(claim)
         if kind in ("brighter", "finer"):
-            turned = (kind, claim[2], claim[1])
-            return 0.05 if turned in heard else 0.5
+            return 0.05 if (kind, claim[2], claim[1]) in self.said else 0.5
         return 0.5
 
-    def guess(self, heard: Sequence[Claim], dice: Dice) -> Claim:
+    def guess(self, dice: Dice) -> Claim:
         """A likely claim that fits what was heard."""
-        colours = [claim[2] for claim in heard if claim[0] in ("mostly", "some")]
-        for _ in range(4):
+        colours = [claim[2] for claim in self.said if claim[0] in ("mostly", "some")]
+        for _ in range(6):
             claim = _guess(colours, dice)
-            if claim not in heard and not _contradicts(claim, heard):
+            if claim not in self.said and not self._contradicts(claim):
                 return claim
         return ("brighter", "upper half", "lower half")
+
+    def _colour_chance(self, claim: Claim) -> float:
+        kind, region, colour = claim
+        mostly = kind == "mostly"
+        chance = 0.15 if mostly else 0.35
+        for other in self.said:
+            if other[0] not in ("mostly", "some"):
+                continue
+            if other[2] == colour:
+                near = other[1] == region or WHOLE in (other[1], region)
+                if other[0] == "mostly":
+                    here = (0.5 if near else 0.3) if mostly else KNOWN if near else 0.6
+                else:
+                    here = 0.3 if mostly else 0.5
+                chance = max(chance, here)
+            elif mostly and other[0] == "mostly" and other[1] == region:
+                chance = min(chance, 0.05)
+        return chance
+
+    def _contradicts(self, claim: Claim) -> bool:
+        """Whether a guess is plainly at odds with what others said."""
+        kind = claim[0]
+        if kind in ("brighter", "finer"):
+            return (kind, claim[2], claim[1]) in self.said
+        if kind in ("mostly", "some"):
+            taken = kind == "mostly" and any(other[:2] == claim[:2] for other in self.said)
+            return taken or ("none", claim[2]) in self.said
+        return any(other[0] in ("mostly", "some") and other[2] == claim[1] for other in self.said)
 
 
 _TEXTS = {
@@ -97,38 +130,6 @@ _TEXTS = {
     "colours strong": ("the colours are strong.", "the colours are vivid."),
     "colours muted": ("the colours are muted.", "the colours are pale or dull."),
 }
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def _colour_chance(claim: Claim, heard: Sequence[Claim]) -> float:
-    kind, region, colour = claim
-    chance = 0.15 if kind == "mostly" else 0.35
-    for other in heard:
-        if other[0] == "mostly" and other[2] == colour:
-            near = other[1] == region or WHOLE in (other[1], region)
-            chance = max(chance, (0.5 if near else 0.3) if kind == "mostly" else KNOWN if near else 0.6)
-        elif other[0] == "some" and other[2] == colour:
-            chance = max(chance, 0.3 if kind == "mostly" else 0.5)
-        elif kind == "mostly" and other[0] == "mostly" and other[1] == region:
-            chance = min(chance, 0.05)
-    return chance
-
-
-def _contradicts(claim: Claim, heard: Sequence[Claim]) -> bool:
-    """Whether a guess is plainly at odds with what others said."""
-    kind = claim[0]
-    if kind in ("brighter", "finer"):
-        return (kind, claim[2], claim[1]) in heard
-    if kind in ("tone", "colours"):
-        return any(other[0] == kind for other in heard)
-    if kind in ("mostly", "some"):
-        if ("none", claim[2]) in heard:
-            return True
-        return kind == "mostly" and any(other[0] == "mostly" and other[1] == claim[1] for other in heard)
-    return any(other[0] in ("mostly", "some") and other[2] == claim[1] for other in heard)
 
 
 def _guess(colours: Sequence[Any], dice: Dice) -> Claim:
