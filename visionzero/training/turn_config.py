@@ -58,9 +58,11 @@ class TurnConfig(GRPOConfig):
     def __post_init__(self) -> None:
         defaults = {f.name: f.default for f in fields(GRPOConfig)}
         for name, reason in _REPLACED.items():
+            value = getattr(self, name, None)
             # 1 is what this class itself leaves in the counters, so a config can be read back from its own dictionary.
-            if name in defaults and getattr(self, name) not in (defaults[name], 1):
-                raise ValueError(f"{name}={getattr(self, name)!r} would have no effect: {reason}")
+            counted_once = value == 1 and not isinstance(value, bool)
+            if name in defaults and value != defaults[name] and not counted_once:
+                raise ValueError(f"{name}={value!r} would have no effect: {reason}")
         if self.loss_type not in _SUPPORTED_LOSSES:
             raise ValueError(f"loss_type must be one of {', '.join(_SUPPORTED_LOSSES)}, got {self.loss_type!r}")
         if self.games_per_update < 1 or self.generation_rows < 1:

@@ -21,12 +21,12 @@ from typing import Any
 import torch
 from datasets import Dataset
 from torch.utils.data import DataLoader
-from transformers import Trainer
+from transformers import PreTrainedModel, Trainer
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 from trl.trainer.utils import split_pixel_values_by_grid, unsplit_pixel_values_by_grid
 
-from visionzero.games.game import Message, Turn
+from visionzero.games.game import Message, Turn, derive_seed
 from visionzero.players.base import Player, Reply
 from visionzero.players.chat import ChatEncoder
 
@@ -116,6 +116,7 @@ class TurnTrainer(GRPOTrainer):
         self.encoder = ChatEncoder(processor)
         self.policy = PolicyPlayer(self)
         self._rows: list[TrainedTurn] = []
+        self.current_gradient_accumulation_steps = 1
 
     @abstractmethod
     def play_update(self) -> list[TrainedTurn]:
@@ -156,6 +157,8 @@ class TurnTrainer(GRPOTrainer):
             The loss of the update on this process, detached.
         """
         model.train()
+        # What is sampled follows from the seed and the update's number, whatever has used torch's generator before.
+        torch.manual_seed(derive_seed(self.args.seed, "update", self.state.global_step, self.accelerator.process_index))
         rows = self.play_update()
         micro_batches = self._micro_batches(self._score(rows))
         loss = torch.zeros((), device=self.accelerator.device)
@@ -233,6 +236,20 @@ class TurnTrainer(GRPOTrainer):
         for key, value in metrics.items():
             if value is not None:
                 self._metrics["train"][key].append(float(value))
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: torch.nn.Module | None = None) -> None:
+        """Load the weights of a checkpoint, all of them.
+
+        `Trainer` reads the file's names as the module's. Several vision-language models are saved under other names
+        (Qwen2.5-VL: `visual.*` for `model.visual.*`), and their weights would be left as they are with a warning.
+        """
+        target = self.accelerator.unwrap_model(self.model if model is None else model)
+        plain = isinstance(target, PreTrainedModel) and not self.is_deepspeed_enabled and not self.is_fsdp_enabled
+        if not plain:
+            super()._load_from_checkpoint(resume_from_checkpoint, model)
+            return
+        saved = type(target).from_pretrained(resume_from_checkpoint, dtype=target.dtype)
+        target.load_state_dict(saved.state_dict())
 
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
         super()._save_checkpoint(model, trial)

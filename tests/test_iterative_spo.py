@@ -1,0 +1,295 @@
+"""Iterative-SPO on a small real model: what is trained, with what gradient, and what a checkpoint holds."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from visionzero.games import SpyConfig
+from visionzero.images import load_images
+from visionzero.training.iterative_spo import IterativeSPOConfig, IterativeSPOTrainer
+from visionzero.training.metrics_file import read_metrics
+from visionzero.training.turn_trainer import STATE_FILE
+
+
+@pytest.fixture(scope="module")
+def boards():
+    """Pictures of different sizes, so that batches mix image grids."""
+    rng = np.random.default_rng(0)
+    images = [rng.integers(0, 256, (60 + 30 * (i % 3), 80 + 20 * (i % 2), 3), dtype=np.uint8) for i in range(7)]
+    return load_images([Image.fromarray(image) for image in images])
+
+
+@pytest.fixture
+def make_trainer(tiny_vlm_path, small_rules, boards, tmp_path):
+    def make(rules=small_rules, images=boards, peft_config=None, **options):
+        defaults = {
+            "output_dir": str(tmp_path / "run"),
+            "per_device_train_batch_size": 5,
+            "games_per_update": 3,
+            "max_completion_length": 6,
+            "max_steps": 4,
+            "learning_rate": 1e-2,
+            "warmup_steps": 0,
+            "phase_schedule": "cycle",
+            "cycle_updates": 1,
+            "save_strategy": "no",
+            "report_to": "none",
+            "use_cpu": True,
+            "bf16": False,
+            "gradient_checkpointing": False,
+            "disable_tqdm": True,
+        }
+        defaults.update(options)
+        if defaults["phase_schedule"] != "cycle":
+            defaults.pop("cycle_updates")
+        args = IterativeSPOConfig(**defaults)
+        return IterativeSPOTrainer(str(tiny_vlm_path), args, images, rules, peft_config=peft_config)
+
+    return make
+
+
+def weights(trainer):
+    return {name: parameter.detach().clone() for name, parameter in trainer.model.named_parameters()}
+
+
+def spread_advantages(rows):
+    """The rows with made-up advantages: a random model's own votes are all alike."""
+    return [dataclasses.replace(row, advantage=(-1) ** i * (1 + i / 10)) for i, row in enumerate(rows)]
+
+
+def gradients_of(trainer, rows):
+    trainer.play_update = lambda: rows
+    trainer.create_optimizer()
+    trainer.model.zero_grad()
+    trainer.training_step(trainer.model, None)
+    return {name: p.grad.clone() for name, p in trainer.model.named_parameters() if p.grad is not None}
+
+
+def test_a_run_trains_both_phases_and_logs_what_happened(make_trainer):
+    trainer = make_trainer(max_steps=4)
+    before = weights(trainer)
+    trainer.train()
+    lines = [line for line in read_metrics(trainer.args.output_dir) if "phase/clue" in line]
+    assert [line["phase/decision"] for line in lines] == [1, 0, 1, 0]
+    assert [line["phase/clue"] for line in lines] == [0, 1, 0, 1]
+    for key in (
+        "phase/accuracy_ema",
+        "phase/na_ema",
+        "game/civilian_win_rate",
+        "game/na_rate",
+        "game/invalid_vote_rate",
+        "game/unreadable_clue_rate",
+        "length/clue/spy",
+        "length/clue/civilian",
+        "length/decision/civilian",
+        "reward/clue/spy",
+        "reward/decision/civilian",
+        "baseline/spy",
+        "baseline/civilian",
+        "kl",
+        "entropy",
+        "grad_norm",
+    ):
+        assert all(line[key] is not None for line in lines), key
+    assert any(not torch.equal(before[name], after) for name, after in weights(trainer).items())
+
+
+@pytest.mark.parametrize(
+    ("schedule", "stages"), [("clue", {"clue"}), ("decision", {"decision"}), ("both", {"clue", "decision"})]
+)
+def test_only_the_stage_of_the_phase_is_trained(make_trainer, schedule, stages):
+    trainer = make_trainer(phase_schedule=schedule)
+    rows = trainer.play_update()
+    assert {row.turn.stage for row in rows} == stages
+    per_game = {"clue": 3, "decision": 2}
+    assert len(rows) == 3 * sum(per_game[stage] for stage in stages)
+
+
+def test_no_gradient_reaches_the_clues_in_a_decision_phase(make_trainer):
+    """All votes of a random model are unreadable, so every group has advantage 0: what is left must be nothing."""
+    trainer = make_trainer(phase_schedule="decision", beta=0.0)
+    rows = trainer.play_update()
+    assert {row.advantage for row in rows} == {0.0}
+    assert all(torch.count_nonzero(gradient) == 0 for gradient in gradients_of(trainer, rows).values())
+
+
+def test_the_gradient_is_that_of_the_advantage_weighted_log_likelihood(make_trainer):
+    trainer = make_trainer(phase_schedule="both", beta=0.0)
+    rows = spread_advantages(trainer.play_update())
+    ours = gradients_of(trainer, rows)
+
+    model = trainer.model
+    model.zero_grad()
+    for row in rows:
+        inputs = trainer.encoder.encode([row.chat])
+        completion = torch.tensor([row.reply.completion_ids])
+        inputs["input_ids"] = torch.cat([inputs["input_ids"], completion], dim=1)
+        inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+        inputs["mm_token_type_ids"] = torch.cat([inputs["mm_token_type_ids"], torch.zeros_like(completion)], dim=1)
+        logits = model(**inputs).logits[:, -completion.shape[1] - 1 : -1]
+        log_likelihood = logits.log_softmax(-1).gather(-1, completion.unsqueeze(-1)).mean()
+        (-row.advantage * log_likelihood / len(rows)).backward()
+    for name, parameter in model.named_parameters():
+        if parameter.grad is not None:
+            torch.testing.assert_close(ours[name], parameter.grad, rtol=1e-3, atol=2e-5, msg=name)
+
+
+def test_the_size_of_micro_batches_does_not_change_the_gradient(make_trainer):
+    whole = make_trainer(phase_schedule="both", per_device_train_batch_size=64)
+    rows = spread_advantages(whole.play_update())
+    expected = gradients_of(whole, rows)
+    assert expected
+    for size in (1, 4):
+        parts = make_trainer(phase_schedule="both", per_device_train_batch_size=size)
+        for name, gradient in gradients_of(parts, rows).items():
+            torch.testing.assert_close(gradient, expected[name], rtol=1e-3, atol=2e-5, msg=name)
+
+
+def test_the_scored_tokens_are_the_sampled_ones_with_their_end_of_turn(make_trainer):
+    trainer = make_trainer(phase_schedule="both", max_completion_length=100)
+    rows = trainer.play_update()
+    batch = trainer._score(rows)
+    for row, ids, mask in zip(rows, batch["completion_ids"], batch["completion_mask"], strict=True):
+        assert tuple(ids[mask.bool()].tolist()) == row.reply.completion_ids
+    assert any(not row.reply.truncated for row in rows)
+    for row in rows:
+        assert row.reply.truncated == (row.reply.completion_ids[-1] not in trainer.eos_token_ids)
+
+
+def test_clue_rows_carry_the_seats_reward_minus_its_roles_baseline(make_trainer):
+    trainer = make_trainer(phase_schedule="clue", baseline_decay=0.5)
+    trainer.baselines.values = {"spy": 0.2, "civilian": -0.1}
+    rows = trainer.play_update()
+    # a random model's votes are unreadable: seat rewards are 0, so baselines halve, and what is left of an unreadable
+    # clue's reward is the format penalty
+    assert trainer.baselines.values == pytest.approx({"spy": 0.1, "civilian": -0.05})
+    for row in rows:
+        assert row.reward == pytest.approx(-0.1)
+        assert row.advantage == pytest.approx(-0.2 if row.turn.role == "spy" else -0.05)
+
+
+def test_without_role_advantage_the_reward_is_the_advantage(make_trainer):
+    trainer = make_trainer(phase_schedule="clue", use_role_advantage=False)
+    trainer.baselines.values = {"spy": 0.2, "civilian": -0.1}
+    assert all(row.advantage == row.reward for row in trainer.play_update())
+
+
+def test_baselines_move_in_clue_phases_only(make_trainer):
+    trainer = make_trainer(phase_schedule="decision")
+    trainer.baselines.values = {"spy": 0.2, "civilian": -0.1}
+    trainer.play_update()
+    assert trainer.baselines.values == {"spy": 0.2, "civilian": -0.1}
+
+
+def test_the_kl_weight_is_that_of_the_phase(make_trainer):
+    trainer = make_trainer(beta_clue=0.0, beta_decision=0.3)
+    betas = []
+    for _ in range(2):
+        rows = trainer.play_update()
+        betas.append((rows[0].turn.stage, trainer.beta))
+    assert betas == [("decision", 0.3), ("clue", 0.0)]
+
+
+def test_the_same_seed_gives_the_same_run(make_trainer):
+    first, second = make_trainer(max_steps=2), make_trainer(max_steps=2)
+    first.train()
+    second.train()
+    for name, weight in weights(first).items():
+        assert torch.equal(weight, weights(second)[name]), name
+
+
+def test_a_resumed_run_is_the_run_that_was_not_stopped(make_trainer, tmp_path):
+    options = {"max_steps": 5, "save_strategy": "steps", "save_steps": 2, "games_per_pair": 2, "games_per_update": 3}
+    whole = make_trainer(output_dir=str(tmp_path / "whole"), **options)
+    whole.train()
+    checkpoint = tmp_path / "whole" / "checkpoint-2"
+    state = json.loads((checkpoint / STATE_FILE).read_text())
+    assert state["controller"]["updates"] == 2
+    resumed = make_trainer(output_dir=str(tmp_path / "resumed"), **options)
+    resumed.train(resume_from_checkpoint=str(checkpoint))
+    for name, weight in weights(whole).items():
+        assert torch.equal(weight, weights(resumed)[name]), name
+    assert resumed.state_dict() == whole.state_dict()
+    lines = {line["step"]: line for line in read_metrics(tmp_path / "whole") if "kl" in line}
+    for line in read_metrics(tmp_path / "resumed"):
+        if "kl" in line:
+            ours = {key: value for key, value in line.items() if "/" in key or key in ("loss", "kl", "grad_norm")}
+            assert ours == {key: lines[line["step"]][key] for key in ours}
+
+
+def test_a_checkpoint_of_other_rules_is_refused(make_trainer, tmp_path):
+    make_trainer(max_steps=1, save_strategy="steps", save_steps=1).train()
+    other = make_trainer(rules=SpyConfig(num_civilians=3, clue_rounds=1, prompts="compact", own_reasoning_memory=False))
+    with pytest.raises(ValueError, match="other rules"):
+        other.train(resume_from_checkpoint=str(tmp_path / "run" / "checkpoint-1"))
+
+
+def test_a_folder_that_is_no_checkpoint_of_ours_is_refused(make_trainer, tmp_path):
+    trainer = make_trainer(max_steps=1, save_strategy="steps", save_steps=1)
+    trainer.train()
+    (tmp_path / "run" / "checkpoint-1" / STATE_FILE).unlink()
+    with pytest.raises(FileNotFoundError, match=STATE_FILE):
+        make_trainer().train(resume_from_checkpoint=str(tmp_path / "run" / "checkpoint-1"))
+
+
+def test_lora_trains_the_adapter_alone_and_plain_peft_loads_it(make_trainer, tiny_vlm_path, tmp_path):
+    from peft import LoraConfig, PeftModel
+    from transformers import AutoModelForImageTextToText
+
+    trainer = make_trainer(max_steps=2, peft_config=LoraConfig(r=4, target_modules=["q_proj", "v_proj"]))
+    before = weights(trainer)
+    trainer.train()
+    changed = {name for name, weight in weights(trainer).items() if not torch.equal(weight, before[name])}
+    assert changed
+    assert all("lora_" in name for name in changed)
+    trainer.save_model(str(tmp_path / "adapter"))
+    base = AutoModelForImageTextToText.from_pretrained(tiny_vlm_path)
+    loaded = dict(PeftModel.from_pretrained(base, tmp_path / "adapter").named_parameters())
+    for name in changed:
+        assert torch.equal(loaded[name], weights(trainer)[name])
+
+
+def test_a_game_that_fails_is_dealt_again_and_counted(make_trainer, monkeypatch):
+    from visionzero.games import SpyGame
+
+    trainer = make_trainer(phase_schedule="decision")
+    real, failures = SpyGame.submit, iter([True])
+    monkeypatch.setattr(
+        SpyGame, "submit", lambda game, turn, text: 1 / 0 if next(failures, False) else real(game, turn, text)
+    )
+    assert len(trainer.play_update()) == 3 * 2
+    assert trainer._metrics["train"]["game/failed"] == [1.0]
+
+
+def test_a_game_that_always_fails_ends_the_run(make_trainer, monkeypatch):
+    from visionzero.games import SpyGame
+
+    trainer = make_trainer()
+    monkeypatch.setattr(SpyGame, "submit", lambda game, turn, text: 1 / 0)
+    with pytest.raises(RuntimeError, match="games of one update failed"):
+        trainer.play_update()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gradient_accumulation_steps": 4}, "no effect"),
+        ({"num_generations": 4}, "no effect"),
+        ({"num_iterations": 2}, "no effect"),
+        ({"scale_rewards": "none"}, "no effect"),
+        ({"log_completions": True}, "no effect"),
+        ({"baseline_decay": 0.9, "use_role_advantage": False}, "no effect"),
+        ({"phase_schedule": "clue", "phase_patience": 7}, "no effect"),
+        ({"loss_type": "bnpo"}, "loss_type"),
+        ({"games_per_update": 0}, "games_per_update"),
+        ({"games_per_pair": 0}, "games_per_pair"),
+        ({"ema_decay": 1.0}, "ema_decay"),
+    ],
+)
+def test_options_out_of_range_or_without_effect_are_errors(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        IterativeSPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, **options)
