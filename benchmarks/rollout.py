@@ -38,6 +38,7 @@ class Recorder:
         self.calls: list[tuple[dict[str, torch.Tensor], int]] = []
 
     def __call__(self, **kwargs: Any) -> torch.Tensor:
+        """Generate, and remember inputs and number of new tokens."""
         output = self.generate(**kwargs)
         inputs = {key: value for key, value in kwargs.items() if isinstance(value, torch.Tensor)}
         self.calls.append((inputs, output.shape[1] - inputs["input_ids"].shape[1]))
@@ -85,11 +86,15 @@ def main() -> None:
     raw_seconds = time.perf_counter() - start
 
     rollout_rate = args.games / rollout_seconds
-    print(f"\n{torch.get_num_threads()} threads, {args.games} games of {RULES.num_players} seats, {len(recorder.calls)} batches")
+    print(
+        f"\n{torch.get_num_threads()} threads, {args.games} games of {RULES.num_players} seats, {len(recorder.calls)} batches"
+    )
     print("| | games per minute | against the loop | share of raw generate |")
     print("| --- | ---: | ---: | ---: |")
     print(f"| one turn at a time | {60 * loop_rate:.0f} | 1.0 | |")
-    print(f"| rollout | {60 * rollout_rate:.0f} | {rollout_rate / loop_rate:.1f} | {raw_seconds / rollout_seconds:.0%} |")
+    print(
+        f"| rollout | {60 * rollout_rate:.0f} | {rollout_rate / loop_rate:.1f} | {raw_seconds / rollout_seconds:.0%} |"
+    )
     print(f"| raw generate, {tokens / raw_seconds:.0f} tokens/s | {60 * args.games / raw_seconds:.0f} | | 100% |")
 
 

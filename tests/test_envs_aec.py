@@ -101,7 +101,7 @@ def test_the_spy_waits_for_the_votes_with_an_empty_prompt():
     waiting = env.observe("player_0")
     assert (waiting["prompt"], STAGES[waiting["stage"]]) == ("", "decision")
     assert waiting in env.observation_space("player_0")
-    assert (waiting["image"][112] == 255).all()
+    assert (waiting["image"][112, 112] == 255).all()
     assert env.infos["player_0"] == {"role": "spy"}
     assert "a hill" in env.observe("player_3")["prompt"]
     assert env.infos["player_3"]["role"] == "civilian"

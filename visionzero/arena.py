@@ -38,7 +38,8 @@ def wilson_interval(wins: float, rounds: int, confidence: float = 0.95) -> tuple
     scale = 1 + z * z / rounds
     centre = (rate + z * z / (2 * rounds)) / scale
     spread = z / scale * math.sqrt(rate * (1 - rate) / rounds + z * z / (4 * rounds * rounds))
-    return max(0.0, centre - spread), min(1.0, centre + spread)
+    # The ends at 0 and 1 are exact in theory; rounding would put the rate itself outside.
+    return (centre - spread if wins else 0.0), (centre + spread if wins < rounds else 1.0)
 
 
 @dataclass(frozen=True)
