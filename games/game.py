@@ -32,7 +32,7 @@ def derive_seed(*parts: int | str) -> int:
     Raises:
         TypeError: A part is neither an integer nor a string.
     """
-    text = "\x1f".join(f"str:{part}" if isinstance(part, str) else f"int:{operator.index(part)}" for part in parts)
+    text = "\x1f".join([f"str:{part}" if isinstance(part, str) else f"int:{operator.index(part)}" for part in parts])
     # surrogatepass: file names that are no valid UTF-8 are seeds like any others.
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1

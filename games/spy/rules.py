@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
+from weakref import WeakValueDictionary
 
 from PIL import Image
 
@@ -26,6 +27,17 @@ from visionzero.images.edits import blank_image
 from visionzero.images.reading import read_image
 
 SpyRole = Literal["spy", "civilian", "observer"]
+
+# Games on boards of one size share a blank image, for as long as one of them needs it: filling a large one takes longer
+# than playing a game.
+_BLANK_VIEWS: WeakValueDictionary[tuple[int, int], EditedView] = WeakValueDictionary()
+
+
+def _blank_view(size: tuple[int, int]) -> EditedView:
+    view = _BLANK_VIEWS.get(size)
+    if view is None:
+        view = _BLANK_VIEWS[size] = EditedView(blank_image(size))
+    return view
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +204,8 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
             raise TypeError(f"an answer must be a string, got {type(text).__name__}")
         if not isinstance(turn, SpyTurn):
             raise TypeError(f"turn must be one of pending(), got {type(turn).__name__}")
-        if self._pending.get(turn.index) != turn:
+        pending = self._pending.get(turn.index)
+        if pending is not turn and pending != turn:
             raise ValueError(f"turn {turn.index} (seat {turn.seat}, {turn.stage}) is not pending in this game")
         # The game's own object, because an equal turn may come from a pickle or from a game on another board.
         turn = self._pending.pop(turn.index)
@@ -217,7 +230,7 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
     def spy_view(self) -> EditedView:
         """What the spy sees."""
         if self._spy_card == "blank":
-            return EditedView(blank_image(self.pair.civilian.size))
+            return _blank_view(self.pair.civilian.size)
         return self._civilian_view if self._spy_card == "identical" else self.pair.edited
 
     @cached_property

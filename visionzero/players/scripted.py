@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from PIL import Image
 
 from visionzero.games.game import Turn
+from visionzero.games.spy.config import SpyConfig
 from visionzero.games.spy.rules import Clue, SpyTurn
 from visionzero.games.spy.scoring import vote_points
 from visionzero.images import EditedView, ImageKind
@@ -20,15 +21,15 @@ from visionzero.players.scripted_pixels import PIXEL_LANGUAGE, PixelSight
 from visionzero.players.scripted_scene import SCENE_LANGUAGE, SceneSight
 
 _PROBES = 8
-_TELLING = 0.25
+_TELLING = 0.35
 _TRUE_OF_CIVILIANS = 0.97
 # A spy who sees an edited picture says something true at least this often, whatever it talks about.
 _TRUE_OF_EDITED = 0.75
 _NO_CLUE, _NOTHING_CHECKABLE = 0.7, 0.25
 _LEAST_SUSPICION, _MOST_SUSPICION = -0.8, 3.2
 # Voters who know the same still weigh it differently.
-_TEMPER = 0.45
-_LEAD_TO_VOTE = 1.12
+_TEMPER = 0.9
+_LEAD_TO_VOTE = 1.3
 
 # A module's cache, not a player's: it is keyed by identity, which does not survive a player being pickled.
 _SIGHTS: PerImage[Sight] = PerImage()
@@ -44,17 +45,18 @@ def sight(view: EditedView, kind: ImageKind) -> Sight:
     Returns:
         Its scene graph or chart table where one is known, else statistics of its pixels.
     """
+    scene = view.scene
 
     def look(image: Image.Image) -> Sight:
-        if view.scene is not None and kind == "clevr":
-            return SceneSight(view.scene)
-        if view.scene is not None and kind == "charts":
-            return ChartSight(view.scene)
-        return PixelSight(image)
+        if kind == "clevr" and scene and "objects" in scene:
+            return SceneSight(scene)
+        if kind == "charts" and scene and "labels" in scene and "values" in scene:
+            return ChartSight(scene)
+        return PixelSight(image, scene)
 
     seen = _SIGHTS.get(view.image, look)
-    # The same image may be shown with and without its scene.
-    return seen if seen.scene is view.scene or (kind == "photos" and seen.scene is None) else look(view.image)
+    # One image may be shown with and without its scene.
+    return seen if seen.scene is scene else look(view.image)
 
 
 class _Evidence(NamedTuple):
@@ -71,6 +73,31 @@ class _Evidence(NamedTuple):
     weight: float
     text: str | None
     fits: float
+
+
+class _Case(NamedTuple):
+    """What all clues say.
+
+    Attributes:
+        evidence: One entry a clue.
+        suspicion: Sum of the weights of every player's clues.
+        strongest: The most suspicious clue of every player that gave one.
+    """
+
+    evidence: list[_Evidence]
+    suspicion: dict[int, float]
+    strongest: dict[int, _Evidence]
+
+
+def _sum_up(evidence: list[_Evidence], num_players: int) -> _Case:
+    suspicion = dict.fromkeys(range(1, num_players + 1), 0.0)
+    strongest: dict[int, _Evidence] = {}
+    for entry in evidence:
+        player, weight, _, _ = entry
+        suspicion[player] += weight
+        if player not in strongest or weight > strongest[player].weight:
+            strongest[player] = entry
+    return _Case(evidence, suspicion, strongest)
 
 
 class ScriptedPlayer(Player):
@@ -96,7 +123,7 @@ class ScriptedPlayer(Player):
         self.skill = float(skill)
         self.name = name
         self._lapse = (1 - self.skill) / 2
-        self._last: tuple[tuple[Clue, ...], Sight, str, list[_Evidence]] | None = None
+        self._last: tuple[tuple[Clue, ...], Sight, SpyConfig, _Case] | None = None
 
     def reply(self, turns: Sequence[Turn]) -> list[Reply]:
         """Answer several turns of spy games.
@@ -151,58 +178,54 @@ class ScriptedPlayer(Player):
         return f"{thought} \\boxed{{{text}}}"
 
     def _vote(self, turn: SpyTurn, dice: Dice) -> str:
-        suspicion: dict[int, float] = {}
-        strongest: dict[int, _Evidence] = {}
-        for evidence in self._evidence(turn):
-            player = evidence.player
-            if player == turn.player:
-                continue
-            missed = self._lapse and dice.unit() < self._lapse
-            weight = 0.0 if missed else evidence.weight
-            suspicion[player] = suspicion.get(player, 0.0) + weight
-            if not missed and (player not in strongest or weight > strongest[player].weight):
-                strongest[player] = evidence
-        for player in suspicion:
-            suspicion[player] += _TEMPER * (dice.unit() + dice.unit() + dice.unit() - 1.5) * 2
-        most = max(suspicion.values())
-        odds = {player: math.exp(value - most) for player, value in suspicion.items()}
+        case = self._weigh(turn)
+        if self._lapse:
+            case = _sum_up(
+                [evidence for evidence in case.evidence if dice.unit() >= self._lapse], turn.config.num_players
+            )
+        odds = {
+            player: math.exp(weight + _TEMPER * dice.bell())
+            for player, weight in case.suspicion.items()
+            if player != turn.player
+        }
         suspect = max(odds, key=odds.__getitem__)
         sure = odds[suspect] / sum(odds.values())
         points = _POINTS[turn.config.rewards]
         worth = sure * points["spy"] + (1 - sure) * points["civilian"]
         if worth <= points["unsure"] or sure * len(odds) < _LEAD_TO_VOTE:
             return f"{dice.pick(_UNDECIDED)} \\boxed{{n/a}}"
-        reason = _reason(suspect, strongest.get(suspect))
-        return f"{reason} \\boxed{{{suspect}}}"
+        return f"{_reason(suspect, case.strongest.get(suspect))} \\boxed{{{suspect}}}"
 
-    def _evidence(self, turn: SpyTurn) -> list[_Evidence]:
-        """What every clue says about its speaker; the same for all voters of a game, so the last result is kept."""
+    def _weigh(self, turn: SpyTurn) -> _Case:
+        """What the clues say about their speakers; the same for all voters of a game, so the last result is kept."""
         seen = sight(turn.view, turn.kind)
         last = self._last
-        view = turn.config.spy_view
-        if last is not None and last[0] is turn.clues and last[1] is seen and last[2] == view:
+        if last is not None and last[0] is turn.clues and last[1] is seen and last[2] is turn.config:
             return last[3]
-        found: list[_Evidence] = []
+        evidence: list[_Evidence] = []
         listener = seen.language.listener()
-        for clue in turn.clues:
-            if clue.text is None:
-                found.append(_Evidence(clue.player, _NO_CLUE, None, 0.5))
+        least = 0.0 if turn.config.spy_view == "blank" else _TRUE_OF_EDITED
+        for player, text in ((clue.player, clue.text) for clue in turn.clues):
+            if text is None:
+                evidence.append(_Evidence(player, _NO_CLUE, None, 0.5))
                 continue
-            claims, fits = seen.judge(clue.text)
+            claims, fits = seen.judge(text)
             if not claims:
-                found.append(_Evidence(clue.player, _NOTHING_CHECKABLE, clue.text, fits))
+                evidence.append(_Evidence(player, _NOTHING_CHECKABLE, text, fits))
                 continue
-            chance = min(map(listener.chance, claims))
-            if view != "blank":
-                chance = max(chance, _TRUE_OF_EDITED)
+            chance = max(least, min(map(listener.chance, claims)))
             of_spy = fits * chance + (1 - fits) * (1 - chance)
             of_civilian = fits * _TRUE_OF_CIVILIANS + (1 - fits) * (1 - _TRUE_OF_CIVILIANS)
             weight = min(_MOST_SUSPICION, max(_LEAST_SUSPICION, math.log(of_spy / of_civilian)))
-            found.append(_Evidence(clue.player, weight, clue.text, fits))
+            evidence.append(_Evidence(player, weight, text, fits))
             for claim in claims:
                 listener.hear(claim)
-        self._last = (turn.clues, seen, view, found)
-        return found
+        case = _sum_up(evidence, turn.config.num_players)
+        self._last = (turn.clues, seen, turn.config, case)
+        return case
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_last": None}
 
 
 class RandomPlayer(Player):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -275,9 +276,16 @@ class ChartSight(Sight):
         super().__init__(scene, CHART_LANGUAGE)
         self._type = str(scene.get("type", "")).casefold()
         self._title = " ".join(str(scene.get("title") or "").split())
-        rows = [(label, _finite(value)) for label, value in zip(scene["labels"], scene["values"], strict=False)]
-        self._values = {clean_label(label): value for label, value in rows if value is not None}
-        self._spread = max((abs(value) for value in self._values.values()), default=0.0)
+        rows = [
+            (clean_label(label), number)
+            for label, value in zip(scene["labels"], scene["values"], strict=False)
+            if (number := _finite(value)) is not None
+        ]
+        self._sequence = [value for _, value in rows]
+        # A label that stands for two values says nothing about either.
+        times = Counter(label for label, _ in rows)
+        self._values = {label: value for label, value in rows if times[label] == 1}
+        self._spread = max(map(abs, self._sequence), default=0.0)
         self._own_labels = _label_pattern(self._values)
         self.facts = mixed_deck(self._groups())
 
@@ -295,17 +303,16 @@ class ChartSight(Sight):
         if kind == "title":
             return float(clean_label(rest[0]).casefold() in clean_label_text(self._title).casefold())
         if kind == "entries":
-            return float(rest[0] == len(self._values))
+            return float(rest[0] == len(self._sequence))
         if kind == "trend":
-            values = list(self._values.values())
-            return float(bool(values) and (values[-1] > values[0] if rest[0] == "up" else values[-1] < values[0]))
+            return float(self._rise() > 0 if rest[0] == "up" else self._rise() < 0)
         value = self._value(rest[0])
         if value is None:
             return 0.0
         if kind == "highest":
-            return float(value == max(self._values.values()))
+            return float(value == max(self._sequence))
         if kind == "lowest":
-            return float(value == min(self._values.values()))
+            return float(value == min(self._sequence))
         if kind == "higher":
             other = self._value(rest[1])
             return 0.0 if other is None else float(value > other)
@@ -317,6 +324,10 @@ class ChartSight(Sight):
             off = abs(value - rest[1])
             return 1.0 if off <= _CLOSE * self._spread else 0.5 if off <= _ROUGH * self._spread else 0.0
         return 1.0
+
+    def _rise(self) -> float:
+        """How far the last value is above the first."""
+        return self._sequence[-1] - self._sequence[0] if self._sequence else 0.0
 
     def _value(self, label: Any) -> float | None:
         value = self._values.get(label)
@@ -331,7 +342,7 @@ class ChartSight(Sight):
             return []
         # Differences that cannot be seen in a drawing are not worth a clue.
         gap = _CLOSE * self._spread
-        order = sorted(values.values())
+        order = sorted(self._sequence)
         extremes: list[Claim] = []
         if len(order) > 1:
             extremes += [("highest", a) for a, v in values.items() if v == order[-1] and v - order[-2] > gap]
@@ -344,14 +355,13 @@ class ChartSight(Sight):
                 levels.append(("above", a, step))
             elif step - v > gap:
                 levels.append(("below", a, step))
-        overall: list[Claim] = [("entries", len(values))]
+        overall: list[Claim] = [("entries", len(self._sequence))]
         if self._type in CHART_TYPES:
             overall.append(("type", self._type))
         if self._title:
             overall.append(("title", clean_label(" ".join(self._title.split()[:4]))))
-        first, *_, last = [*values.values(), 0.0] if len(values) == 1 else values.values()
-        if self._type != "pie" and len(values) > 1 and abs(last - first) > gap:
-            overall.append(("trend", "up" if last > first else "down"))
+        if self._type != "pie" and abs(self._rise()) > gap:
+            overall.append(("trend", "up" if self._rise() > 0 else "down"))
         return [(2, extremes), (4, higher), (3, levels), (1, overall), (1, [("label", a) for a in values])]
 
 

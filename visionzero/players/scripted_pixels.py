@@ -15,6 +15,8 @@ from visionzero.players.scripted_language import KNOWN, Claim, Dice, Language, L
 COLOURS = ("black", "gray", "white", "red", "orange", "brown", "yellow", "green", "turquoise", "blue", "purple", "pink")
 WHOLE = "picture"
 _SMALL = 48
+# People speak of what stands out: a colour that fills less of the picture than this.
+_RARE = 0.12
 # Rows and columns of the thumbnail that a region covers, in thirds: top, bottom, left, right.
 _THIRDS = {
     "top left": (0, 1, 0, 1), "top centre": (0, 1, 1, 2), "top right": (0, 1, 2, 3),
@@ -225,10 +227,11 @@ class PixelSight(Sight):
 
     Args:
         image: RGB image of any size.
+        scene: What else is known about it; not used.
     """
 
-    def __init__(self, image: Image.Image) -> None:
-        super().__init__(None, PIXEL_LANGUAGE)
+    def __init__(self, image: Image.Image, scene: Any = None) -> None:
+        super().__init__(scene, PIXEL_LANGUAGE)
         pixels = np.asarray(image.resize((_SMALL, _SMALL), Image.Resampling.BOX, reducing_gap=2.0), dtype=np.float32)
         names = colour_names(pixels)
         luma = pixels @ np.array([0.299, 0.587, 0.114], dtype=np.float32)
@@ -276,12 +279,13 @@ class PixelSight(Sight):
         places = [*_THIRDS, *_HALVES]
         mostly: list[Claim] = [("mostly", region, colour) for region in places for colour in COLOURS]
         some: list[Claim] = [("some", region, colour) for region in _THIRDS for colour in COLOURS]
+        striking = [claim for claim in some if self._shares[WHOLE][claim[2]] < _RARE]
         brighter: list[Claim] = [("brighter", a, b) for a in places for b in places if a != b]
         finer: list[Claim] = [("finer", a, b) for a in places for b in places if a != b]
         overall: list[Claim] = [("none", colour) for colour in COLOURS[3:]]
         overall += [("tone", "dark"), ("tone", "bright"), ("colours", "strong"), ("colours", "muted")]
         overall += [("mostly", WHOLE, colour) for colour in COLOURS]
-        groups = [(5, mostly), (4, some), (2, brighter), (2, finer), (1, overall)]
+        groups = [(3, mostly), (2, some), (5, striking), (2, brighter), (2, finer), (1, overall)]
         return [(weight, [claim for claim in claims if self.fits(claim) >= 0.95]) for weight, claims in groups]
 
 

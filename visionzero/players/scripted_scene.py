@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import chain, permutations, product
 from math import comb
 from typing import Any, NamedTuple
 
@@ -48,11 +49,42 @@ class SceneLanguage(Language):
         return SceneListener(claims)
 
 
+class _Traits(NamedTuple):
+    """A description in numbers, because voters and speakers compare very many of them.
+
+    Attributes:
+        bits: One bit for each value that it names.
+        contrary: The bits that contradict it.
+        common: Probability that some object of a typical scene matches it, `KNOWN` at most.
+    """
+
+    bits: int
+    contrary: int
+    common: float
+
+
+def _all_traits() -> dict[Description, _Traits]:
+    places = {value: 1 << place for place, value in enumerate(chain(*VALUES))}
+    traits = {}
+    for description in product(*((None, *values) for values in VALUES)):
+        named = [(value, values) for value, values in zip(description, VALUES, strict=True) if value is not None]
+        bits = sum(places[value] for value, _ in named)
+        contrary = sum(places[other] for value, values in named for other in values if other != value)
+        common = min(KNOWN, 1 - (1 - share(description)) ** _TYPICAL_OBJECTS)
+        traits[description] = _Traits(bits, contrary, common)
+    return traits
+
+
+_TRAITS = _all_traits()
+# Probability that an object has all the values of the bits.
+_SHARES = {traits.bits: share(description) for description, traits in _TRAITS.items()}
+
+
 class SceneListener(Listener):
     """Somebody who knows of a scene what others told."""
 
     def __init__(self, claims: Iterable[Claim] = ()) -> None:
-        self._things: dict[Description, None] = {}
+        self._things: dict[int, Description] = {}  # by their bits
         super().__init__(claims)
 
     def hear(self, claim: Claim) -> None:
@@ -60,13 +92,14 @@ class SceneListener(Listener):
         self.said[claim] = None
         kind = claim[0]
         if kind == "some":
-            self._things[claim[1]] = None
+            self._things[_TRAITS[claim[1]].bits] = claim[1]
         elif kind == "relation":
-            self._things[claim[1]] = self._things[claim[3]] = None
+            self._things[_TRAITS[claim[1]].bits] = claim[1]
+            self._things[_TRAITS[claim[3]].bits] = claim[3]
         elif kind == "end":
-            self._things[claim[2]] = None
+            self._things[_TRAITS[claim[2]].bits] = claim[2]
         elif kind == "count" and claim[2] and claim[1] != ANYTHING:
-            self._things[claim[1]] = None
+            self._things[_TRAITS[claim[1]].bits] = claim[1]
 
     def chance(self, claim: Claim) -> float:
         """How likely a listener would be to be right with a claim."""
@@ -93,17 +126,18 @@ class SceneListener(Listener):
         return ("some", _new_object(dice))
 
     def _exists(self, description: Description) -> float:
-        chance = _at_least_one(description)
+        bits, contrary, chance = _TRAITS[description]
         for other in self._things:
-            given = share(description, other)
-            if given > chance:
-                if given > KNOWN:
-                    return KNOWN
-                chance = given
+            if not other & contrary:
+                given = _SHARES[bits & ~other]
+                if given > chance:
+                    if given > KNOWN:
+                        return KNOWN
+                    chance = given
         return chance
 
     def _guess(self, places: _Places, dice: Dice) -> Claim:
-        things = list(self._things)
+        things = list(self._things.values())
         roll = dice.unit()
         if len(things) >= 2 and roll < 0.6:
             first, second = dice.pick(things), dice.pick(things)
@@ -165,12 +199,6 @@ def mirrored(claim: Claim) -> Claim:
 
 
 @lru_cache(maxsize=100_000)
-def _at_least_one(description: Description) -> float:
-    """Probability that some object of a typical scene matches."""
-    return min(KNOWN, 1 - (1 - share(description)) ** _TYPICAL_OBJECTS)
-
-
-@lru_cache(maxsize=100_000)
 def _exactly(description: Description, number: int) -> float:
     """Probability that exactly `number` objects of a typical scene match."""
     if description == ANYTHING:
@@ -202,13 +230,14 @@ class SceneSight(Sight):
     def __init__(self, scene: Mapping[str, Any]) -> None:
         super().__init__(scene, SCENE_LANGUAGE)
         self._objects = [_read_object(entry) for entry in scene["objects"]]
+        self._orders = {side: self._ordered(side) for side in _SIDES}
         self.facts = mixed_deck(
             [
-                (3, [claim for claim in self._existence() if claim[1] != ANYTHING]),
-                (4, list(self._relations())),
+                (3, self._existence()),
+                (4, self._relations()),
                 (2, [("end", side, d) for side in OPPOSITE for d in self._at_end(side)]),
-                (2, list(self._counts())),
-                (1, list(self._comparisons())),
+                (2, self._counts()),
+                (1, self._comparisons()),
             ]
         )
 
@@ -240,7 +269,7 @@ class SceneSight(Sight):
         return sorted(places, key=lambda place: -place[0])
 
     def _end_fits(self, side: str, description: Description) -> float:
-        places = self._ordered(side)
+        places = self._orders[side]
         if not places:
             return 0.5
         furthest = places[0][0]
@@ -250,7 +279,7 @@ class SceneSight(Sight):
         return 0.0
 
     def _relation_fits(self, first: Description, side: str, second: Description) -> float:
-        places = self._ordered(side)
+        places = self._orders[side]
         lead = None
         for i, (place, thing) in enumerate(places):
             if share(first, thing) == 1:
@@ -272,24 +301,23 @@ class SceneSight(Sight):
                 (None, colour, material, None),
                 (size, colour, material, shape),
             ):
-                claims[("some", description)] = None
+                if description != ANYTHING:
+                    claims[("some", description)] = None
         return list(claims)
 
     def _relations(self) -> list[Claim]:
-        names = [self._name(thing.description) for thing in self._objects]
-        claims: dict[Claim, None] = {}
-        for first in names:
-            for second in names:
-                for side in OPPOSITE:
-                    if ANYTHING not in (first, second) and share(first, second) == 0:
-                        # Where several objects have one name, only what is true of all of them is worth saying.
-                        turned = self._relation_fits(first, OPPOSITE[side], second)
-                        if turned == 0 and self._relation_fits(first, side, second) == 1:
-                            claims[("relation", first, side, second)] = None
-        return list(claims)
+        names = list(dict.fromkeys((None, thing.description[1], None, thing.description[3]) for thing in self._objects))
+        return [
+            ("relation", first, side, second)
+            for first, second in permutations(names, 2)
+            if ANYTHING not in (first, second) and share(first, second) == 0
+            for side in _SIDES
+            # Where several objects have one name, only what is true of all of them is worth saying.
+            if self._relation_fits(first, side, second) == 1 and self._relation_fits(first, OPPOSITE[side], second) == 0
+        ]
 
     def _at_end(self, side: str) -> list[Description]:
-        places = self._ordered(side)
+        places = self._orders[side]
         if not places or (len(places) > 1 and places[0][0] - places[1][0] < _CLEAR_MARGIN):
             return []
         size, colour, material, shape = places[0][1]
@@ -318,10 +346,6 @@ class SceneSight(Sight):
             ]
             claims.extend(("more", a, b) for a in options for b in options if self._count(a) > self._count(b) > 0)
         return claims
-
-    def _name(self, description: Description) -> Description:
-        """The shortest description of an object that a person would use."""
-        return (None, description[1], None, description[3])
 
 
 def _read_object(entry: Mapping[str, Any]) -> _Object:
