@@ -376,3 +376,33 @@ def test_extreme_images_can_be_played(size):
     env = make(seat="civilian", render_mode="rgb_array")
     env.reset(seed=0, options={"image": Image.new("RGB", size)})
     assert env.render().shape == (600, 960, 3)
+
+
+def test_any_folder_of_images_is_played_with_scripted_players(tmp_path):
+    picture = Gradients()[3].civilian
+    for place, suffix in enumerate(("png", "jpg", "webp", "gif", "tiff", "bmp")):
+        folder = tmp_path / f"level {place % 2}"
+        folder.mkdir(exist_ok=True)
+        picture.rotate(20 * place).save(folder / f"picture {place}.{suffix}")
+    (tmp_path / "notes.txt").write_text("not a picture")
+    env = gymnasium.make(ENV_ID, images=str(tmp_path), seat="civilian").unwrapped
+    assert len(env.images) == 6
+    for index in range(6):
+        env.reset(seed=index, options={"index": index})
+        over = False
+        while not over:
+            _, _, over, _, info = env.step(r"\boxed{green fills the lower half}")
+        assert info["winner"] in ("civilians", "spy")
+        assert all(clue.text is not None for clue in env.game.clues)
+
+
+@pytest.mark.parametrize("shortcut", ["Photos", "Charts", "Clevr"])
+def test_the_shortcuts_play_on_boards_of_their_own(shortcut):
+    env = gymnasium.make(f"visionzero/WhoIsTheSpy{shortcut}-v0", seat="spy", config={"spy_view": "edited"}).unwrapped
+    _, info = env.reset(seed=0)
+    assert env.images.kind == shortcut.lower()
+    assert info["turn"].view.image.size == env.game.pair.civilian.size
+    over = False
+    while not over:
+        _, _, over, _, info = env.step(r"\boxed{there are some things in it}")
+    assert info["winner"] in ("civilians", "spy")
