@@ -67,9 +67,9 @@ class TinyVLMShape:
     vision_hidden_size: int = 128
     vision_depth: int = 4
     vision_heads: int = 4
-    patch_size: int = 14
+    patch_size: int = 16
     merge_size: int = 1
-    image_pixels: int = 112 * 112
+    image_pixels: int = 160 * 128
 
 
 def train_tokenizer(corpus: Iterable[str], vocab_size: int = TinyVLMShape.vocab_size) -> PreTrainedTokenizerFast:

@@ -166,6 +166,36 @@ def replay(
     console.print(f"wrote {page}")
 
 
+@app.command()
+def warmup(
+    out: Annotated[Path, typer.Option(help="Folder for model, processor and checkpoints.")],
+    scenes: Annotated[
+        str, typer.Option(help="Scenes to learn from: any image source with CLEVR scene graphs.")
+    ] = "clevr:num_scenes=5000,size=160x128,seed=1",
+    exam: Annotated[
+        str, typer.Option(help="Other scenes, for the examination at the end.")
+    ] = "clevr:num_scenes=500,size=160x128,seed=2",
+    steps: Annotated[int, typer.Option(help="Optimiser steps.", min=1)] = 1500,
+    seed: Seed = 0,
+    resume: Annotated[bool, typer.Option(help="Go on from the newest checkpoint in --out.")] = False,
+) -> None:
+    """Train a small vision-language model from scratch: to see rendered scenes, and to know the forms of the game.
+
+    How the package's own small model was made. Render the scenes once: visionzero images clevr --no-edited ...
+    """
+    from tqdm import tqdm
+
+    from visionzero.warmup.train import examine, warm_up, write_examination
+
+    source, unseen = parse_images([scenes]), parse_images([exam])
+    model, processor = warm_up(source, out, steps=steps, seed=seed, resume=resume)
+    with tqdm(total=6 * len(unseen), desc="examination", unit="answer") as bar:
+        scores = examine(model, processor, unseen, on_answers=lambda count: bar.update(count) and None)
+    for name, score in scores.items():
+        console.print(f"{name}: {100 * score:.1f} %", highlight=False)
+    write_examination(scores, out / "examination.json")
+
+
 images_app = typer.Typer(help="Make and look at image sources.", no_args_is_help=True)
 app.add_typer(images_app, name="images")
 

@@ -29,6 +29,7 @@ from trl.trainer.utils import split_pixel_values_by_grid, unsplit_pixel_values_b
 from visionzero.games.game import Message, Turn, derive_seed
 from visionzero.players.base import Player, Reply
 from visionzero.players.chat import ChatEncoder
+from visionzero.training.weights import load_weights
 
 STATE_FILE = "self_play_state.json"
 
@@ -238,18 +239,13 @@ class TurnTrainer(GRPOTrainer):
                 self._metrics["train"][key].append(float(value))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: torch.nn.Module | None = None) -> None:
-        """Load the weights of a checkpoint, all of them.
-
-        `Trainer` reads the file's names as the module's. Several vision-language models are saved under other names
-        (Qwen2.5-VL: `visual.*` for `model.visual.*`), and their weights would be left as they are with a warning.
-        """
+        """Load the weights of a checkpoint, see `load_weights`; adapters and sharded models are left to `Trainer`."""
         target = self.accelerator.unwrap_model(self.model if model is None else model)
         plain = isinstance(target, PreTrainedModel) and not self.is_deepspeed_enabled and not self.is_fsdp_enabled
-        if not plain:
+        if plain:
+            load_weights(target, resume_from_checkpoint)
+        else:
             super()._load_from_checkpoint(resume_from_checkpoint, model)
-            return
-        saved = type(target).from_pretrained(resume_from_checkpoint, dtype=target.dtype)
-        target.load_state_dict(saved.state_dict())
 
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
         super()._save_checkpoint(model, trial)

@@ -19,9 +19,10 @@ from visionzero.games.answers import read_boxed
 from visionzero.images import ImagePair, ImageSource
 from visionzero.players.chat import ChatEncoder
 from visionzero.tiny_vlm import TinyVLMShape, build_model, build_processor, train_tokenizer
+from visionzero.training.weights import load_weights
 from visionzero.warmup.lessons import Lesson, describe_lesson, game_lessons, presence_lesson, question_lesson
 
-BATCH_SIZE = 48
+BATCH_SIZE = 32
 _SEEING = {"describe": 0.75, "ask": 0.25}
 _PLAYING = {"describe": 0.3, "ask": 0.25, "game": 0.45}
 _SEEING_SHARE = 0.6
@@ -130,34 +131,61 @@ class _CourseTrainer(Trainer):
     def _get_train_sampler(self, train_dataset: Any = None) -> torch.utils.data.Sampler:
         return torch.utils.data.SequentialSampler(self.train_dataset)  # type: ignore[arg-type]
 
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        load_weights(self.model if model is None else model, resume_from_checkpoint)
+
 
 def warm_up(
-    source: ImageSource, out: Path, shape: TinyVLMShape, args: TrainingArguments, num_lessons: int, seed: int = 0
+    source: ImageSource,
+    out: Path,
+    *,
+    steps: int,
+    shape: TinyVLMShape | None = None,
+    learning_rate: float = 1e-3,
+    seed: int = 0,
+    resume: bool = False,
 ) -> tuple[PreTrainedModel, ProcessorMixin]:
     """Train a model from scratch and save it.
 
     Args:
         source: Scenes with scene graphs.
-        out: Folder for model and processor.
+        out: Folder for model and processor, and for the course's checkpoints, every 100 steps.
+        steps: Optimiser steps of `BATCH_SIZE` lessons.
         shape: Sizes of the model.
-        args: The trainer's options.
-        num_lessons: Lessons in one epoch.
+        learning_rate: Peak of the cosine schedule.
         seed: Seed of weights and lessons.
+        resume: Go on from the newest checkpoint in `out`.
 
     Returns:
         Model and processor.
     """
-    tokenizer = train_tokenizer(corpus(source), shape.vocab_size)
+    tokenizer = train_tokenizer(corpus(source), (shape or TinyVLMShape()).vocab_size)
     processor = build_processor(tokenizer, shape)
     model = build_model(tokenizer, shape, seed)
+    args = TrainingArguments(
+        output_dir=str(out),
+        max_steps=steps,
+        per_device_train_batch_size=BATCH_SIZE,
+        learning_rate=learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=min(100, steps // 10),
+        weight_decay=0.05,
+        adam_beta2=0.98,
+        logging_steps=25,
+        save_steps=100,
+        save_total_limit=1,
+        report_to="none",
+        remove_unused_columns=False,
+        seed=seed,
+    )
     trainer = _CourseTrainer(
         model=model.train(),
         args=args,
-        train_dataset=Lessons(source, num_lessons, seed),
+        train_dataset=Lessons(source, steps * BATCH_SIZE, seed),
         data_collator=Collator(processor),
         processing_class=processor,
     )
-    trainer.train()
+    trainer.train(resume_from_checkpoint=resume)
     model.eval().save_pretrained(out)
     processor.save_pretrained(out)
     return model, processor
