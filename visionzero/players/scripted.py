@@ -22,6 +22,7 @@ from visionzero.players.scripted_scene import SCENE_LANGUAGE, SceneSight
 
 _PROBES = 8
 _TELLING = 0.35
+_VAGUE = -0.2
 _TRUE_OF_CIVILIANS = 0.97
 # A spy who sees an edited picture says something true at least this often, whatever it talks about.
 _TRUE_OF_EDITED = 0.75
@@ -314,7 +315,9 @@ def _reason(suspect: int, evidence: _Evidence | None) -> str:
     said = evidence.text.translate(_NO_BRACES)
     if evidence.fits < 0.5:
         return f"Player {suspect} said: {said} That is not what I see."
-    return f"Player {suspect} said nothing that could not be guessed from the others."
+    if evidence.weight > _VAGUE:
+        return f"Player {suspect} said nothing that could not be guessed from the others."
+    return f"Only a feeling: player {suspect} seems to know the least."
 
 
 _NO_BRACES = str.maketrans({"{": "(", "}": ")", "\\": "/", "<": "(", ">": ")"})

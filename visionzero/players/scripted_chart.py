@@ -21,7 +21,7 @@ _CLOSE, _ROUGH = 0.06, 0.15
 _QUOTED = re.compile(r"“([^”]*)”")
 _STRAIGHT_QUOTED = re.compile(r'"([^"]*)"')
 _NOT_IN_LABELS = re.compile(r"[\\{}“”\"<>]")
-_WORD = re.compile(r"[a-z]+|@|[-+]?\d[\d,]*(?:\.\d+)?")
+_WORD = re.compile(r"[a-z]+|@|[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 _HIGHEST = frozenset(
     ["highest", "largest", "biggest", "maximum", "tallest", "peak", "peaks", "top", "most", "greatest"]
 )
@@ -58,7 +58,9 @@ def rounded(value: float) -> float:
 
 
 def _spoken(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.10f}".rstrip("0")
+    if value and not 1e-4 <= abs(value) < 1e15:
+        return f"{value:g}"
+    return f"{value:,.0f}" if value.is_integer() else f"{value:,.8f}".rstrip("0")
 
 
 class ChartLanguage(Language):

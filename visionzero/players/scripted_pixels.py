@@ -97,11 +97,11 @@ class PixelListener(Listener):
             if other[0] not in ("mostly", "some"):
                 continue
             if other[2] == colour:
-                near = other[1] == region or WHOLE in (other[1], region)
+                whole, near = other[1] == WHOLE, WHOLE in (other[1], region)
                 if other[0] == "mostly":
-                    here = (0.5 if near else 0.3) if mostly else KNOWN if near else 0.6
+                    here = (0.8 if whole else 0.45) if mostly else KNOWN if near else 0.7
                 else:
-                    here = 0.3 if mostly else 0.5
+                    here = 0.3 if mostly else 0.55
                 chance = max(chance, here)
             elif mostly and other[0] == "mostly" and other[1] == region:
                 chance = min(chance, 0.05)

@@ -34,7 +34,7 @@ _SYNONYMS = {
     "tiny": "small", "little": "small", "big": "large", "huge": "large",
     "grey": "gray", "violet": "purple", "turquoise": "cyan", "teal": "cyan",
     "matte": "rubber", "rubbery": "rubber", "matt": "rubber", "metallic": "metal", "shiny": "metal", "reflective": "metal",
-    "block": "cube", "box": "cube", "boxes": "cube", "ball": "sphere", "can": "cylinder", "tube": "cylinder",
+    "block": "cube", "box": "cube", "boxes": "cube", "ball": "sphere", "tube": "cylinder",
 }  # fmt: skip
 ATTRIBUTES: dict[str, tuple[int, str]] = {}
 for _slot, _values in enumerate(VALUES):
