@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from visionzero.cli.options import IMAGES_HELP, PLAYER_HELP, game_options, make_player, parse_images
+from visionzero.cli.options import IMAGES_HELP, PLAYER_HELP, game_options, is_model, make_player, parse_images
 from visionzero.games import SpyConfig, SpyGame, derive_seed
 
 app = typer.Typer(
@@ -72,8 +72,8 @@ def play(
 
     if seat is not None and not 0 <= seat < config.num_players:
         raise typer.BadParameter(f"--seat must be from 0 to {config.num_players - 1}, got {seat}")
-    is_model = [who not in ("scripted", "random", "human") for who in (spy, civilians)]
-    _refuse_without(any(is_model), "no player is a model", max_new_tokens=max_new_tokens, temperature=temperature)
+    if not (is_model(spy) or is_model(civilians)):
+        _refuse("no player is a model", max_new_tokens=max_new_tokens, temperature=temperature)
     source = parse_images(images or ["photos"])
     options = {"max_new_tokens": max_new_tokens, "temperature": temperature, "seed": seed}
     spy_player = make_player(spy, **options)
@@ -127,8 +127,8 @@ def evaluate(
 
     if rounds % 2:
         raise typer.BadParameter(f"--rounds must be even, got {rounds}")
-    is_model = [who not in ("scripted", "random", "human") for who in (player, opponent)]
-    _refuse_without(any(is_model), "no player is a model", max_new_tokens=max_new_tokens, temperature=temperature)
+    if not (is_model(player) or is_model(opponent)):
+        _refuse("no player is a model", max_new_tokens=max_new_tokens, temperature=temperature)
     source = parse_images(images or ["photos"])
     options = {"max_new_tokens": max_new_tokens, "temperature": temperature}
     a, b = make_player(player, seed=2 * seed, **options), make_player(opponent, seed=2 * seed + 1, **options)
@@ -234,10 +234,10 @@ def images_check(
         console.print(f"skipped {skipped.name}: {skipped.reason}", markup=False)
 
 
-def _refuse_without(condition: bool, why: str, **options: Any) -> None:
+def _refuse(why: str, **options: Any) -> None:
     """An option that would have no effect is an error."""
     for name, value in options.items():
-        if value is not None and not condition:
+        if value is not None:
             raise typer.BadParameter(f"--{name.replace('_', '-')} has no effect: {why}")
 
 

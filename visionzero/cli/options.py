@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from visionzero.images import ImageSource
     from visionzero.players.base import Player
 
-PLAYER_HELP = "scripted, random, human, or a model: a folder or a hub id"
+PLAYER_HELP = "scripted, random, human, or a model: a folder, a hub id, or tiny for the package's own"
 IMAGES_HELP = (
     "photos (samples that ship with the package), clevr, charts, a folder, a hub id, or your own registered source; "
     "with options: clevr:num_scenes=50,size=112x112"
@@ -83,6 +83,20 @@ def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+def is_model(spec: str) -> bool:
+    """Whether a player on the command line is a model."""
+    return spec not in ("scripted", "random", "human")
+
+
+def model_path(name: str) -> str:
+    """What `from_pretrained` is given for a model on the command line; `tiny` is the package's own."""
+    if name != "tiny":
+        return name
+    from visionzero.tiny_vlm import tiny_vlm_path
+
+    return str(tiny_vlm_path())
+
+
 def make_player(spec: str, **model_options: Any) -> Player:
     """A player from what stands on the command line.
 
@@ -112,7 +126,7 @@ def make_player(spec: str, **model_options: Any) -> Player:
 
     options = {name: value for name, value in model_options.items() if value is not None}
     try:
-        return ModelPlayer.from_pretrained(spec, **options)
+        return ModelPlayer.from_pretrained(model_path(spec), **options)
     except OSError as error:
         raise typer.BadParameter(
             f"{spec!r} is none of scripted, random, human, and no model could be loaded from it: {error}"

@@ -16,7 +16,7 @@ from transformers.trainer_utils import get_last_checkpoint
 from trl import ModelConfig, TrlParser, get_peft_config, get_quantization_config
 
 from visionzero.arena import MatchResult
-from visionzero.cli.options import IMAGES_HELP, parse_images, with_field_help
+from visionzero.cli.options import IMAGES_HELP, model_path, parse_images, with_field_help
 from visionzero.cli.watch import match_data, match_table, play_match_with_progress
 from visionzero.games import SpyConfig
 from visionzero.images import ImageSource
@@ -64,7 +64,7 @@ def run(arguments: Sequence[str]) -> None:
         raise typer.BadParameter("--model_name_or_path is missing: a folder, a hub id, or tiny")
     out = Path(train_args.output_dir)
     source = parse_images(run_args.images, run_args.image_weights)
-    start = _start_model(model_args.model_name_or_path)
+    start = model_path(model_args.model_name_or_path)
     peft_config = _peft_config(model_args)
     train_args.model_init_kwargs = {
         "revision": model_args.model_revision,
@@ -178,14 +178,6 @@ def evaluate_against_start(
     trained = ModelPlayer(model, trainer.processing_class, name="trained", seed=1, **options)
     frozen = ModelPlayer.from_pretrained(start, device=str(model.device), name="start", seed=2, **options)
     return play_match_with_progress(trained, frozen, source, rules, rounds=rounds, seed=args.seed)
-
-
-def _start_model(name: str) -> str:
-    if name != "tiny":
-        return name
-    from visionzero.tiny_vlm import tiny_vlm_path
-
-    return str(tiny_vlm_path())
 
 
 def _peft_config(model_args: ModelConfig) -> Any:
