@@ -140,7 +140,7 @@ class TestBrokenFiles:
         assert len(forwards.skipped) == 2
 
     def test_an_empty_source_is_an_error_that_names_what_was_skipped(self, tmp_path: Path) -> None:
-        with pytest.raises(EmptySource, match="no image that can be read"):
+        with pytest.raises(EmptySource, match="no image that can be used"):
             PhotoSource(tmp_path)
         truncate(tmp_path / "half.png")
         (tmp_path / "fake.jpg").write_text("no")

@@ -108,7 +108,7 @@ class PhotoSource(ImageSource):
         self._cache = BoardCache(cache_size)
         self._broken: dict[int, UnreadableImage] = {}
         if not any(self._board(index) is not None for index in range(len(self._entries))):
-            raise EmptySource(_emptiness(self))
+            raise EmptySource(emptiness(self.name, "image", self.skipped, self.ignored))
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -123,7 +123,7 @@ class PhotoSource(ImageSource):
             board = self._board((index + step) % len(self))
             if board is not None:
                 return board
-        raise EmptySource(_emptiness(self))
+        raise EmptySource(emptiness(self.name, "image", self.skipped, self.ignored))
 
     def _board(self, index: int) -> ImagePair | None:
         board = self._cache.get(index)
@@ -266,11 +266,12 @@ def _find_in_sequence(images: Iterable[Any], options: _Options) -> _Found:
     return _Found("images", entries, skipped)
 
 
-def _emptiness(source: PhotoSource) -> str:
-    message = f"{source.name} has no image that can be read"
-    if source.ignored:
-        message += f" ({source.ignored} other files)"
-    if source.skipped:
-        shown = "; ".join(f"{skip.name}: {skip.reason}" for skip in source.skipped[:5])
-        message += f"; skipped {len(source.skipped)}: {shown}{'; ...' if len(source.skipped) > 5 else ''}"
+def emptiness(name: str, what: str, skipped: Sequence[SkippedImage], ignored: int = 0) -> str:
+    """What to say about a source in which nothing can be read."""
+    message = f"{name} has no {what} that can be used"
+    if ignored:
+        message += f" ({ignored} other files)"
+    if skipped:
+        shown = "; ".join(f"{skip.name}: {skip.reason}" for skip in skipped[:5])
+        message += f"; skipped {len(skipped)}: {shown}{'; ...' if len(skipped) > 5 else ''}"
     return message
