@@ -327,7 +327,9 @@ def _read_clevr_layout(root: Path) -> ClevrFolder:
                 if len(scene["objects"]) < 2:
                     raise ValueError("two objects must change for the edited view, but the scene has one")
                 check_size(size)
-            except (UnreadableImage, ValueError) as error:
+            except UnreadableImage as error:
+                skipped.append(SkippedImage(name, error.reason))
+            except ValueError as error:
                 skipped.append(SkippedImage(name, str(error)))
             else:
                 boards.append(_Board(name, root / found[0], scene))

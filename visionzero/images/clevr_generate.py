@@ -22,7 +22,7 @@ from visionzero.images.clevr_render import (
     finished_image,
     png_bytes,
     render_scene,
-    use_threads,
+    set_threads,
 )
 from visionzero.images.clevr_scene import check_num_objects, check_size, numbered_edit, numbered_scene
 
@@ -62,7 +62,7 @@ class _Settings:
 
 
 class _Finished(NamedTuple):
-    index: int
+    number: int
     scene: Scene
     was_there: bool
 
@@ -125,7 +125,7 @@ def generate_clevr(
     processes = min(num_scenes, workers or _cores())
     with tqdm(total=num_scenes, desc="CLEVR scenes", unit="scene", disable=not progress) as bar:
         for finished in _finish_all(folder, settings, num_scenes, processes):
-            scenes[finished.index] = finished.scene
+            scenes[finished.number] = finished.scene
             kept += finished.was_there
             bar.update()
     write_scenes([scene for scene in scenes if scene is not None], folder / "scenes.json", info=settings.as_json())
@@ -162,24 +162,27 @@ def _claim(folder: Path, settings: _Settings) -> None:
 def _finish_all(folder: Path, settings: _Settings, num_scenes: int, processes: int) -> Iterator[_Finished]:
     """Finish all scenes, in any order."""
     if processes == 1:
-        with use_threads(1):
+        before = set_threads(1)
+        try:
             for index in range(num_scenes):
                 yield _finish(folder, settings, index)
+        finally:
+            set_threads(before)
         return
-    pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
+    pool = ProcessPoolExecutor(
+        processes,
+        mp_context=multiprocessing.get_context("spawn"),
+        # One scene a core is faster than one scene on all of them.
+        initializer=set_threads,
+        initargs=(1,),
+    )
     try:
-        # Each worker renders with one thread, because one scene a core is faster than one scene on all of them.
-        waiting = {pool.submit(_finish_in_worker, folder, settings, index) for index in range(num_scenes)}
+        waiting = {pool.submit(_finish, folder, settings, index) for index in range(num_scenes)}
         for future in as_completed(waiting):
             yield future.result()
             waiting.discard(future)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _finish_in_worker(folder: Path, settings: _Settings, index: int) -> _Finished:
-    with use_threads(1):
-        return _finish(folder, settings, index)
 
 
 def _finish(folder: Path, settings: _Settings, index: int) -> _Finished:

@@ -36,23 +36,29 @@ _RADIANCE: Mapping[str, float] = {"key": 80.0, "fill": 12.0, "back": 26.0}
 _METAL_ROUGHNESS = 0.08
 _MAX_DEPTH = 4
 _BLOCK = 32
-_GRID = 2
+_EMITTERS = 4
 
 
 def check_samples(samples: int) -> int:
     """`samples` itself.
 
     Raises:
-        ValueError: So many rays do not divide evenly over a pixel: it must be 4 times a number that its rounded-down
-            square root divides, such as 4, 8, 16, 24, 32, 36, 48, 64, 100 or 256.
+        ValueError: So many rays do not spread evenly over a pixel and the lights. Possible are, for example, 4, 8, 16, 24,
+            32, 36, 48, 64, 100, 144 and 256.
     """
-    share, rest = divmod(samples, _GRID**2)
-    if share < 1 or rest or share % math.isqrt(share):
+    share = samples // _grid(samples) ** 2
+    # Mitsuba's sampler would add rays to a number that is not a rectangle of about equal sides.
+    if samples < _EMITTERS or share % _EMITTERS or share % math.isqrt(share):
         raise ValueError(
-            f"samples must be 4 times a number that its rounded-down square root divides, "
-            f"such as 4, 8, 16, 24, 32, 36, 48, 64, 100 or 256, got {samples!r}"
+            f"samples must be a number of rays that spreads evenly over a pixel and {_EMITTERS} lights, "
+            f"such as 4, 8, 16, 24, 32, 36, 48, 64, 100, 144 or 256, got {samples!r}"
         )
     return samples
+
+
+def _grid(samples: int) -> int:
+    """Bundles of rays along each side of a pixel: two where each bundle can reach every light, else one."""
+    return 2 if samples % (4 * _EMITTERS) == 0 else 1
 
 
 def render_scene(
@@ -78,16 +84,16 @@ def render_scene(
     check_scene(scene)
     width, height = check_size(size)
     # Several ray bundles a pixel, so that a single stray ray can be told from a highlight before they are averaged.
-    fine = (width * _GRID, height * _GRID)
+    grid = _grid(check_samples(samples))
     with _mitsuba() as mi:
-        description = _description(mi, scene, fine, check_samples(samples) // _GRID**2)
+        description = _description(mi, scene, (width * grid, height * grid), samples // grid**2)
         # Loaded in parallel or with equal parts merged, the lights come in an order that differs from run to run, and the
         # noise with it.
         loaded = mi.load_dict(description, parallel=False, optimize=False)
         linear = np.array(mi.render(loaded, seed=0))
     # Clipped first: beyond white, brightness would only make the edges of highlights jagged.
     bundles = _without_fireflies(np.minimum(linear, 1.0))
-    pixels = bundles.reshape(height, _GRID, width, _GRID, 3).mean(axis=(1, 3), dtype=np.float64)
+    pixels = bundles.reshape(height, grid, width, grid, 3).mean(axis=(1, 3), dtype=np.float64)
     return Image.fromarray(_encoded(pixels))
 
 
@@ -106,19 +112,18 @@ def _mitsuba() -> Iterator[Any]:
             mitsuba.set_variant(chosen)
 
 
-@contextmanager
-def use_threads(count: int) -> Iterator[None]:
-    """Let rendering in this process use `count` threads; all cores otherwise. Never changes a pixel."""
+def set_threads(count: int) -> int:
+    """Let rendering in this process use `count` threads, from now on; all cores by default. Never changes a pixel.
+
+    Returns:
+        How many it used before.
+    """
     import drjit
 
-    before = drjit.thread_count()
+    before: int = drjit.thread_count()
     if before != count:
         drjit.set_thread_count(count)
-    try:
-        yield
-    finally:
-        if before != count:
-            drjit.set_thread_count(before)
+    return before
 
 
 def _description(mi: Any, scene: Mapping[str, Any], size: tuple[int, int], samples: int) -> dict[str, Any]:
@@ -151,7 +156,7 @@ def _description(mi: Any, scene: Mapping[str, Any], size: tuple[int, int], sampl
             "sampler": {"type": "multijitter", "sample_count": samples},
         },
         "ground": {"type": "rectangle", "to_world": turned().scale(400.0), "bsdf": _diffuse([_GROUND] * 3)},
-        # Four emitters in all: every bundle of 4 rays then asks each of them equally often, which keeps the noise low.
+        # With _EMITTERS emitters in all, every bundle asks each of them equally often, which keeps the noise low.
         "ambient": {"type": "constant", "radiance": _rgb([_AMBIENT] * 3)},
     }
     for name, location in scene_lights(scene).items():
