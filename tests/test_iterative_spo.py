@@ -203,12 +203,12 @@ def test_the_same_seed_gives_the_same_run(make_trainer):
 
 
 def test_a_resumed_run_is_the_run_that_was_not_stopped(make_trainer, tmp_path):
-    options = {"max_steps": 5, "save_strategy": "steps", "save_steps": 2, "games_per_pair": 2, "games_per_update": 3}
+    options = {"max_steps": 5, "save_strategy": "steps", "save_steps": 3, "games_per_pair": 2, "games_per_update": 3}
     whole = make_trainer(output_dir=str(tmp_path / "whole"), **options)
     whole.train()
-    checkpoint = tmp_path / "whole" / "checkpoint-2"
+    checkpoint = tmp_path / "whole" / "checkpoint-3"
     state = json.loads((checkpoint / STATE_FILE).read_text())
-    assert state["controller"]["updates"] == 2
+    assert state["controller"]["updates"] == 3
     resumed = make_trainer(output_dir=str(tmp_path / "resumed"), **options)
     resumed.train(resume_from_checkpoint=str(checkpoint))
     for name, weight in weights(whole).items():

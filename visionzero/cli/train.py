@@ -12,7 +12,6 @@ from typing import Any
 import typer
 from rich.console import Console
 from transformers import AutoProcessor
-from transformers.trainer_utils import get_last_checkpoint
 from trl import ModelConfig, TrlParser, get_peft_config, get_quantization_config
 
 from visionzero.arena import MatchResult
@@ -24,6 +23,7 @@ from visionzero.players.model import ModelPlayer
 from visionzero.replay import record_episode, write_page, write_replays
 from visionzero.training.iterative_spo import IterativeSPOConfig, IterativeSPOTrainer
 from visionzero.training.metrics_file import METRICS_FILE
+from visionzero.training.turn_trainer import last_checkpoint
 
 console = Console()
 
@@ -192,13 +192,13 @@ def _peft_config(model_args: ModelConfig) -> Any:
 
 
 def _resume(args: IterativeSPOConfig) -> str | None:
-    """The checkpoint to go on from; `last` means the newest one in the output folder."""
+    """The checkpoint to go on from; `last` means the newest whole one in the output folder."""
     if args.resume_from_checkpoint != "last":
         return args.resume_from_checkpoint
-    checkpoint = get_last_checkpoint(args.output_dir) if Path(args.output_dir).is_dir() else None
+    checkpoint = last_checkpoint(args.output_dir)
     if checkpoint is None:
         raise typer.BadParameter(f"--resume_from_checkpoint last: there is no checkpoint in {args.output_dir}")
-    return checkpoint
+    return str(checkpoint)
 
 
 def _write_replays(result: MatchResult, out: Path) -> None:

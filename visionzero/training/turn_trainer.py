@@ -34,6 +34,17 @@ from visionzero.training.weights import load_weights
 STATE_FILE = "self_play_state.json"
 
 
+def last_checkpoint(folder: str | Path) -> Path | None:
+    """The newest checkpoint of a run that was written to its end; None if there is none.
+
+    Args:
+        folder: The run's output folder.
+    """
+    # The state file is the last one that is written, so a run that was killed while saving has none there.
+    written = [path.parent for path in Path(folder).glob(f"{PREFIX_CHECKPOINT_DIR}-*/{STATE_FILE}")]
+    return max(written, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+
+
 @dataclass(frozen=True)
 class TrainedTurn:
     """One row of an update.
