@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 from visionzero.players.base import Player, Reply
 
 if TYPE_CHECKING:
+    from visionzero.players.human import HumanPlayer
     from visionzero.players.model import ModelPlayer
     from visionzero.players.scripted import RandomPlayer, ScriptedPlayer
 
-__all__ = ["ModelPlayer", "Player", "RandomPlayer", "Reply", "ScriptedPlayer"]
+__all__ = ["HumanPlayer", "ModelPlayer", "Player", "RandomPlayer", "Reply", "ScriptedPlayer"]
 
-_MODULES = {"ModelPlayer": "model", "RandomPlayer": "scripted", "ScriptedPlayer": "scripted"}
+_MODULES = {
+    "HumanPlayer": "human",
+    "ModelPlayer": "model",
+    "RandomPlayer": "scripted",
+    "ScriptedPlayer": "scripted",
+}
 
 
 def __getattr__(name: str) -> Any:
