@@ -48,6 +48,12 @@ for episode in range(4):
         random.random(), np.random.random()
         observation, reward, over, _, info = env.step(env.action_space.sample())
         note(observation, reward, info)
+drawn = gymnasium.make("visionzero/WhoIsTheSpyCharts-v0", seat="spy", config={"spy_view": "edited"})
+observation, info = drawn.reset(seed=2)
+note(observation, 0.0, info)
+for clue in ("\\\\boxed{it has bars}", "no box"):
+    observation, reward, _, _, info = drawn.step(clue)
+    note(observation, reward, info)
 table = spy_aec_v0.env(images=Gradients(), config=config)
 for episode in range(2):
     table.reset(seed=9 if episode == 0 else None)
@@ -70,14 +76,14 @@ def test_a_seed_gives_the_same_episodes_in_every_process():
     assert len(digests) == 1
 
 
-def test_no_global_generator_is_touched():
+@pytest.mark.parametrize("images", [Gradients(), "photos", "charts"])
+def test_no_global_generator_is_touched(images):
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002 - the global generator is what this is about
     before = random.getstate(), repr(np.random.get_state())  # noqa: NPY002
     env = gymnasium.make(
         "visionzero/WhoIsTheSpy-v0",
-        images=Gradients(),
-        opponents=Chatterbox(),
+        images=images,
         config={"spy_view": "edited"},
         render_mode="rgb_array",
     )
@@ -88,7 +94,7 @@ def test_no_global_generator_is_touched():
         over = False
         while not over:
             _, _, over, _, _ = env.step("\\boxed{1}")
-    table = spy_aec_v0.env(images=Gradients(), render_mode="ansi")
+    table = spy_aec_v0.env(images=images, render_mode="ansi")
     for seed in (None, 3):
         table.reset(seed=seed)
         table.render()

@@ -397,7 +397,8 @@ def test_any_folder_of_images_is_played_with_scripted_players(tmp_path):
 
 
 @pytest.mark.parametrize("shortcut", ["Photos", "Charts", "Clevr"])
-def test_the_shortcuts_play_on_boards_of_their_own(shortcut):
+def test_the_shortcuts_play_on_boards_of_their_own(shortcut, tmp_path, monkeypatch):
+    monkeypatch.setenv("VISIONZERO_CACHE", str(tmp_path))
     env = gymnasium.make(f"visionzero/WhoIsTheSpy{shortcut}-v0", seat="spy", config={"spy_view": "edited"}).unwrapped
     _, info = env.reset(seed=0)
     assert env.images.kind == shortcut.lower()
