@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+MIN_SIDE, MAX_SIDE = 112, 4096
+"""Charts are at least and at most this many pixels wide and high."""
+
 PALETTES = (
     ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf"),
     ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860", "#da8bc3", "#8c8c8c", "#ccb974", "#64b5cd"),

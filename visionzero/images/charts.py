@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from visionzero.images.cache import BoardCache
-from visionzero.images.chart_style import sample_style
+from visionzero.images.chart_style import MAX_SIDE, MIN_SIDE, sample_style
 from visionzero.images.folders import walk
 from visionzero.images.photos import EmptySource, emptiness
 from visionzero.images.sample_tables import sample_table
@@ -98,8 +98,6 @@ class ChartSource(ImageSource):
         return source
 
     def _prepare(self, name: str, length: int, seed: int, size: tuple[int, int], cache_size: int) -> None:
-        from visionzero.images.drawing import MAX_SIDE, MIN_SIDE
-
         if seed < 0:
             raise ValueError(f"seed must be 0 or more, got {seed}")
         if not all(MIN_SIDE <= side <= MAX_SIDE for side in size):

@@ -13,12 +13,9 @@ from collections.abc import Callable
 from PIL import Image
 
 from visionzero.images.chart_page import Horizontal, Page, Vertical
-from visionzero.images.chart_style import ChartStyle
+from visionzero.images.chart_style import MAX_SIDE, MIN_SIDE, ChartStyle
 from visionzero.images.chart_text import exact, number, ticks
 from visionzero.images.tables import ChartTable
-
-MIN_SIDE, MAX_SIDE = 112, 4096
-"""Charts are at least and at most this many pixels wide and high."""
 
 
 def draw_chart(table: ChartTable, style: ChartStyle | None = None, size: tuple[int, int] = (448, 336)) -> Image.Image:
