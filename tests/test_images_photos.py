@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tarfile
 import time
 import unicodedata
 from pathlib import Path
@@ -499,6 +500,14 @@ class TestDatasets:
         (tmp_path / "set" / "data").mkdir(parents=True)
         one_image_column().to_parquet(str(tmp_path / "set" / "data" / "train-00000.parquet"))
         assert len(PhotoSource(tmp_path / "set")) == 4
+
+    def test_a_folder_of_webdataset_shards_is_a_data_set(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+        paint(tmp_path / "0.png", "blue")
+        (tmp_path / "set").mkdir()
+        with tarfile.open(tmp_path / "set" / "shard-000.tar", "w") as shard:
+            shard.add(tmp_path / "0.png", "0.png")
+        assert [colour_of(board.civilian) for board in PhotoSource(tmp_path / "set")] == ["blue"]
 
     def test_a_hub_data_set_is_loaded_or_the_reason_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
         asked = []

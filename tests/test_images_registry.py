@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -376,3 +377,30 @@ class TestSampler:
         assert sampler.draw() is sampler.current
         with pytest.raises(ValueError, match="before the first draw"):
             sampler.shard(0, 2)
+
+
+class TestGuide:
+    def test_every_example_in_the_guide_runs(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: None
+    ) -> None:
+        pytest.importorskip("datasets")
+        guide = (Path(__file__).parent.parent / "docs" / "images.md").read_text(encoding="utf-8")
+        examples = re.findall(r"^```python\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
+        paint(tmp_path / "holiday" / "beach.png")
+        paint(tmp_path / "holiday" / "forest.png")
+        monkeypatch.chdir(tmp_path)
+        variables: dict[str, Any] = {}
+        for example in examples:
+            if not example.startswith("# needs the network"):
+                exec(compile(example, "docs/images.md", "exec"), variables)
+        assert len(examples) >= 8
+        assert len(variables["source"]) > 0
+
+    def test_the_figures_of_the_guide_are_those_of_the_code(self) -> None:
+        from visionzero.images.edits import MAX_CHANGED, MIN_CHANGED
+        from visionzero.images.reading import DEFAULT_MAX_PIXELS
+
+        guide = (Path(__file__).parent.parent / "docs" / "images.md").read_text(encoding="utf-8")
+        assert f"between {100 * MIN_CHANGED:g} % and {100 * MAX_CHANGED:g} %" in guide
+        assert f"{DEFAULT_MAX_PIXELS // 10**6} million by default" in guide
+        assert f"{len(load_images('photos'))} sample photos" in guide
