@@ -106,7 +106,7 @@ class PhotoSource(ImageSource):
         self._max_side = max_side
         self._max_pixels = max_pixels
         self._cache = BoardCache(cache_size)
-        self._broken: dict[int, UnreadableImage] = {}
+        self._broken: dict[int, SkippedImage] = {}
         if not any(self._board(index) is not None for index in range(len(self._entries))):
             raise EmptySource(emptiness(self.name, "image", self.skipped, self.ignored))
 
@@ -136,8 +136,9 @@ class PhotoSource(ImageSource):
                 # The partner is read here too: a pair with a broken half is no board, whatever is asked of it.
                 edit = None if entry.spy is None else partial(EditedView, self._read(entry.spy, entry.spy_name))
             except UnreadableImage as error:
+                skip = SkippedImage(error.name, error.reason)
                 # Threads may find out at the same time; only one of them reports.
-                if self._broken.setdefault(index, error) is error:
+                if self._broken.setdefault(index, skip) is skip:
                     self.skip(error.name, error.reason)
                 return None
             board = ImagePair(civilian, kind=self.kind, name=entry.name, edit=edit)
