@@ -26,7 +26,7 @@ RENDERER_VERSION = 1
 """Goes up whenever the same scene would give other pixels."""
 
 SAMPLES = 16
-"""Rays a pixel where nothing else is said."""
+"""Rays a pixel where nothing else is said; 8 take half the time and look nearly as good."""
 
 _VARIANT = "scalar_rgb"
 _GROUND = 0.42
