@@ -43,11 +43,11 @@ def attribute_docs(cls: type) -> dict[str, str]:
 
 
 def with_field_help(cls: type) -> type:
-    """Give a dataclass's fields the texts of its docstring as help, for parsers that look for it there."""
+    """Give a dataclass's fields the texts of its docstring as help, for `argparse`, which formats `%` in them."""
     docs = attribute_docs(cls)
     for field in dataclasses.fields(cls):
         if "help" not in field.metadata and field.name in docs:
-            field.metadata = MappingProxyType({**field.metadata, "help": docs[field.name]})
+            field.metadata = MappingProxyType({**field.metadata, "help": docs[field.name].replace("%", "%%")})
     return cls
 
 

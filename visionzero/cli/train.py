@@ -66,6 +66,15 @@ def run(arguments: Sequence[str]) -> None:
     source = parse_images(run_args.images, run_args.image_weights)
     start = model_path(model_args.model_name_or_path)
     peft_config = _peft_config(model_args)
+    try:
+        processor = AutoProcessor.from_pretrained(
+            start,
+            revision=model_args.model_revision,
+            trust_remote_code=train_args.trust_remote_code,
+            padding_side="left",
+        )
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(f"no processor could be loaded from {start!r}: {error}") from error
     train_args.model_init_kwargs = {
         "revision": model_args.model_revision,
         "attn_implementation": model_args.attn_implementation,
@@ -80,12 +89,7 @@ def run(arguments: Sequence[str]) -> None:
         args=train_args,
         images=source,
         game_config=rules,
-        processing_class=AutoProcessor.from_pretrained(
-            start,
-            revision=model_args.model_revision,
-            trust_remote_code=train_args.trust_remote_code,
-            padding_side="left",
-        ),
+        processing_class=processor,
         peft_config=peft_config,
     )
     trainer.train(resume_from_checkpoint=_resume(train_args))
