@@ -52,9 +52,8 @@ def clean_label(label: object) -> str:
 
 def rounded(value: float) -> float:
     """A value with two significant digits, as people say it."""
-    if value == 0 or not math.isfinite(value):
-        return 0.0
-    return round(value, 1 - math.floor(math.log10(abs(value))))
+    short = float(f"{value:.1e}")
+    return short if math.isfinite(short) else math.copysign(1.7e308, value)
 
 
 def _spoken(value: float) -> str:

@@ -38,6 +38,8 @@ _COLOUR_WORDS = {colour: colour for colour in COLOURS} | {
     "crimson": "red", "scarlet": "red", "greenish": "green", "blueish": "blue", "bluish": "blue", "reddish": "red",
     "brownish": "brown", "yellowish": "yellow", "whitish": "white", "grayish": "gray", "greyish": "gray",
 }  # fmt: skip
+# Most pictures have none of these.
+_SELDOM = ("turquoise", "purple", "pink")
 _VERTICAL = {"top": "top", "upper": "top", "above": "top", "bottom": "bottom", "lower": "bottom", "below": "bottom"}
 _CENTRE = frozenset(["centre", "center", "middle", "central"])
 _NOTHING = frozenset(["no", "hardly", "without", "barely", "little"])
@@ -78,7 +80,7 @@ class PixelListener(Listener):
             return self._colour_chance(claim)
         if kind in ("brighter", "finer"):
             return 0.05 if (kind, claim[2], claim[1]) in self.said else 0.5
-        return 0.5
+        return 0.85 if kind == "none" and claim[1] in _SELDOM else 0.5
 
     def guess(self, dice: Dice) -> Claim:
         """A likely claim that fits what was heard."""
@@ -147,7 +149,7 @@ def _guess(colours: Sequence[Any], dice: Dice) -> Claim:
         return ("finer", "centre", dice.pick(("top left", "top right", "upper half", "bottom left")))
     if roll < 0.88:
         return ("some", dice.pick(tuple(_THIRDS)), dice.pick(("brown", "gray", "black")))
-    return ("none", dice.pick(("purple", "pink", "turquoise")))
+    return ("none", dice.pick(("red", "orange", "yellow", "green", *_SELDOM)))
 
 
 @lru_cache(maxsize=65_536)
