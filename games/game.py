@@ -92,8 +92,11 @@ class Turn:
         return "\n\n".join(texts)
 
 
+TurnT = TypeVar("TurnT", bound=Turn)
+
+
 @dataclass(frozen=True)
-class PlayedTurn:
+class PlayedTurn(Generic[TurnT]):
     """A turn with what was answered.
 
     Attributes:
@@ -102,7 +105,7 @@ class PlayedTurn:
         answer: What the game read from it; its type is the game's own.
     """
 
-    turn: Turn
+    turn: TurnT
     text: str
     answer: Any
 
@@ -123,7 +126,6 @@ class Outcome:
 
 
 OutcomeT = TypeVar("OutcomeT", bound=Outcome)
-TurnT = TypeVar("TurnT", bound=Turn)
 
 
 class Game(ABC, Generic[TurnT, OutcomeT]):
@@ -166,7 +168,7 @@ class Game(ABC, Generic[TurnT, OutcomeT]):
 
     @property
     @abstractmethod
-    def history(self) -> Sequence[PlayedTurn]:
+    def history(self) -> Sequence[PlayedTurn[TurnT]]:
         """The turns answered so far, in the order of `Turn.index`."""
 
     @property

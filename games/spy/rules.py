@@ -162,7 +162,7 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
             raise ValueError(f"spy_seat must be from 0 to {players - 1}, got {spy_seat}")
         self.spy_seat = operator.index(spy_seat)
         self._clues: tuple[Clue, ...] = ()
-        self._history: dict[int, PlayedTurn] = {}
+        self._history: dict[int, PlayedTurn[SpyTurn]] = {}
         self._own_answers: list[tuple[str, ...]] = [()] * players
         self._pending: dict[int, SpyTurn] = {}
         self._outcome: SpyOutcome | None = None
@@ -174,7 +174,7 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
         return self._clues
 
     @property
-    def history(self) -> Sequence[PlayedTurn]:
+    def history(self) -> Sequence[PlayedTurn[SpyTurn]]:
         """The turns answered so far, in the order of `Turn.index`."""
         return [self._history[index] for index in sorted(self._history)]
 

@@ -190,7 +190,11 @@ def warmup(
     source, unseen = parse_images([scenes]), parse_images([exam])
     model, processor = warm_up(source, out, steps=steps, seed=seed, resume=resume)
     with tqdm(total=6 * len(unseen), desc="examination", unit="answer") as bar:
-        scores = examine(model, processor, unseen, on_answers=lambda count: bar.update(count) and None)
+
+        def advance(count: int) -> None:
+            bar.update(count)
+
+        scores = examine(model, processor, unseen, on_answers=advance)
     for name, score in scores.items():
         console.print(f"{name}: {100 * score:.1f} %", highlight=False)
     write_examination(scores, out / "examination.json")

@@ -124,7 +124,7 @@ class TurnTrainer(GRPOTrainer):
         # TRL wants rows; ours come from games, so a placeholder counts the updates of one epoch.
         placeholder = Dataset.from_dict({"prompt": ["played by the trainer"] * num_updates})
         super().__init__(*args, reward_funcs=[game_reward], train_dataset=placeholder, **kwargs)
-        processor: Any = self.processing_class
+        processor: Any = self.processing_class  # type: ignore[has-type]
         self.encoder = ChatEncoder(processor)
         self.policy = PolicyPlayer(self)
         self._rows: list[TrainedTurn] = []
@@ -187,7 +187,7 @@ class TurnTrainer(GRPOTrainer):
         """TRL's batch for the rows, with their own advantages."""
         self._rows = rows
         inputs = [{"prompt": row.chat, "game_reward": row.reward} for row in rows]
-        original: Any = self.processing_class
+        original: Any = self.processing_class  # type: ignore[has-type]
         self.processing_class = self.encoder.processor
         try:
             output = self._generate_and_score_completions(inputs)

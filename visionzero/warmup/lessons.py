@@ -83,7 +83,7 @@ def invented(scene: Mapping[str, Any], attributes: Sequence[str], rng: np.random
     while True:
         if rng.integers(2):
             thing = {name: str(scene["objects"][rng.integers(len(scene["objects"]))][name]) for name in _ATTRIBUTES}
-            name = attributes[rng.integers(len(attributes))]
+            name = attributes[int(rng.integers(len(attributes)))]
             thing[name] = _random_object(rng)[name]
         else:
             thing = _random_object(rng)

@@ -129,7 +129,7 @@ class _CourseTrainer(Trainer):
     """Takes the lessons in their order."""
 
     def _get_train_sampler(self, train_dataset: Any = None) -> torch.utils.data.Sampler:
-        return torch.utils.data.SequentialSampler(self.train_dataset)  # type: ignore[arg-type]
+        return torch.utils.data.SequentialSampler(self.train_dataset)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         load_weights(self.model if model is None else model, resume_from_checkpoint)
