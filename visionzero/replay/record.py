@@ -19,7 +19,7 @@ from PIL import Image
 
 from visionzero.games.answers import Vote
 from visionzero.games.game import PlayedTurn
-from visionzero.games.spy.rules import SpyGame, SpyOutcome
+from visionzero.games.spy.rules import SpyGame, SpyOutcome, SpyTurn
 from visionzero.images import ImageKind
 from visionzero.images.per_image import PerImage
 from visionzero.replay.schema import FORMAT, VERSION, problem_of
