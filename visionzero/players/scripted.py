@@ -20,16 +20,20 @@ from visionzero.players.scripted_language import Claim, Dice, Language, Sight
 from visionzero.players.scripted_pixels import PIXEL_LANGUAGE, PixelSight
 from visionzero.players.scripted_scene import SCENE_LANGUAGE, SceneSight
 
-_PROBES = 8
-_TELLING = 0.35
-_VAGUE = -0.2
+# A speaker considers so many facts, and takes the first that a listener would guess with at most this chance.
+_PROBES, _TELLING = 8, 0.35
 _TRUE_OF_CIVILIANS = 0.97
 # A spy who sees an edited picture says something true at least this often, whatever it talks about.
 _TRUE_OF_EDITED = 0.75
-_NO_CLUE, _NOTHING_CHECKABLE = 0.7, 0.25
+# Suspicion is a log-likelihood ratio of spy against civilian. One clue cannot clear or convict its speaker beyond these
+# bounds, so that a lucky guess does not end the game; silence and clues about nothing are a little suspicious.
 _LEAST_SUSPICION, _MOST_SUSPICION = -0.8, 3.2
-# Voters who know the same still weigh it differently.
+_NO_CLUE, _NOTHING_CHECKABLE = 0.7, 0.25
+# Above this, the clue of a suspect counts as one that anybody could have guessed.
+_VAGUE = -0.2
+# Voters who know the same still weigh it differently: twice the standard deviation of what each adds to a suspicion.
 _TEMPER = 0.9
+# A suspect must be this much likelier than an even chance.
 _LEAD_TO_VOTE = 1.3
 
 # A module's cache, not a player's: it is keyed by identity, which does not survive a player being pickled.
