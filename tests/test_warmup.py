@@ -50,8 +50,8 @@ def test_a_phrase_holds_when_one_object_has_all_of_it(words, true):
     assert holds(words, SCENE) is true
 
 
-def test_objects_are_named_from_left_to_right(photo):
-    assert describe_lesson(photo, SCENE).target == "large blue rubber sphere, small red metal cube"
+def test_objects_are_named_colour_by_colour(photo):
+    assert describe_lesson(photo, SCENE).target == "red cube metal small, blue sphere rubber large"
 
 
 @pytest.mark.parametrize("attributes", [("color",), ("color", "shape"), ("size", "color", "material", "shape")])

@@ -23,9 +23,12 @@ from visionzero.training.weights import load_weights
 from visionzero.warmup.lessons import Lesson, describe_lesson, game_lessons, presence_lesson, question_lesson
 
 BATCH_SIZE = 32
-_SEEING = {"describe": 0.75, "ask": 0.25}
-_PLAYING = {"describe": 0.3, "ask": 0.25, "game": 0.45}
-_SEEING_SHARE = 0.6
+# Shares of the tasks up to that part of the course. Questions teach little before objects can be named.
+_COURSE = (
+    (0.4, {"describe": 1.0}),
+    (0.6, {"describe": 0.6, "ask": 0.4}),
+    (1.0, {"describe": 0.3, "ask": 0.25, "game": 0.45}),
+)
 
 
 class Lessons(torch.utils.data.Dataset):
@@ -48,7 +51,7 @@ class Lessons(torch.utils.data.Dataset):
         return self._size
 
     def __getitem__(self, index: int) -> Lesson:
-        shares = _SEEING if index < _SEEING_SHARE * self._size else _PLAYING
+        shares = next(shares for end, shares in _COURSE if index < end * self._size)
         batch_rng = np.random.default_rng(derive_seed(self._seed, "batch", index // BATCH_SIZE))
         task = str(batch_rng.choice(list(shares), p=list(shares.values())))
         rng = np.random.default_rng(derive_seed(self._seed, "lesson", index))
