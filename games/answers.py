@@ -56,6 +56,8 @@ def without_reasoning(text: str) -> str:
         the tag in the prompt); an opening tag without a closing one hides everything after it (the answer was cut off
         before it began). Tags do not nest.
     """
+    if "<" not in text:
+        return text
     kept: list[str] = []
     position, thinking = 0, False
     for match in _THINK.finditer(text):
