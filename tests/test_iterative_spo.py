@@ -149,6 +149,16 @@ def test_the_size_of_micro_batches_does_not_change_the_gradient(make_trainer):
             torch.testing.assert_close(gradient, expected[name], rtol=1e-3, atol=2e-5, msg=name)
 
 
+@pytest.mark.parametrize("loss_type", ["dr_grpo", "dapo", "cispo"])
+def test_micro_batches_do_not_change_the_gradient_of_other_losses(make_trainer, loss_type):
+    options = {"phase_schedule": "both", "loss_type": loss_type}
+    whole = make_trainer(per_device_train_batch_size=64, **options)
+    rows = spread_advantages(whole.play_update())
+    expected = gradients_of(whole, rows)
+    for name, gradient in gradients_of(make_trainer(per_device_train_batch_size=4, **options), rows).items():
+        torch.testing.assert_close(gradient, expected[name], rtol=1e-3, atol=2e-5, msg=name)
+
+
 def test_the_scored_tokens_are_the_sampled_ones_with_their_end_of_turn(make_trainer):
     trainer = make_trainer(phase_schedule="both", max_completion_length=100)
     rows = trainer.play_update()
@@ -158,6 +168,17 @@ def test_the_scored_tokens_are_the_sampled_ones_with_their_end_of_turn(make_trai
     assert any(not row.reply.truncated for row in rows)
     for row in rows:
         assert row.reply.truncated == (row.reply.completion_ids[-1] not in trainer.eos_token_ids)
+
+
+@pytest.mark.parametrize(("name", "value"), [("min_new_tokens", 6), ("no_repeat_ngram_size", 1), ("top_k", 1)])
+def test_the_models_own_generation_config_has_no_part_in_the_sampling(make_trainer, name, value):
+    def sampled(trainer):
+        torch.manual_seed(0)
+        return [row.reply.completion_ids for row in trainer.play_update()]
+
+    other = make_trainer(phase_schedule="both", max_completion_length=40)
+    setattr(other.model.generation_config, name, value)
+    assert sampled(other) == sampled(make_trainer(phase_schedule="both", max_completion_length=40))
 
 
 def test_clue_rows_carry_the_seats_reward_minus_its_roles_baseline(make_trainer):
@@ -282,6 +303,11 @@ def test_a_game_that_always_fails_ends_the_run(make_trainer, monkeypatch):
         ({"num_iterations": 2}, "no effect"),
         ({"scale_rewards": "none"}, "no effect"),
         ({"log_completions": True}, "no effect"),
+        ({"epsilon": 0.1}, "no effect"),
+        ({"eval_strategy": "steps", "eval_steps": 5}, "no effect"),
+        ({"load_best_model_at_end": True}, "no effect"),
+        ({"dataloader_num_workers": 2}, "no effect"),
+        ({"loss_type": "dapo", "entropy_coef": 0.1}, "entropy"),
         ({"baseline_decay": 0.9, "use_role_advantage": False}, "no effect"),
         ({"phase_schedule": "clue", "phase_patience": 7}, "no effect"),
         ({"loss_type": "bnpo"}, "loss_type"),

@@ -180,3 +180,24 @@ def test_a_saved_player_loads_and_says_the_same(tiny_vlm_path, tiny_vlm, small_r
 def test_bad_options_are_errors(tiny_vlm, options):
     with pytest.raises(ValueError, match="must be"):
         ModelPlayer(*tiny_vlm, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("repetition_penalty", 5.0),
+        ("no_repeat_ngram_size", 1),
+        ("min_new_tokens", 8),
+        ("num_beams", 2),
+        ("top_k", 1),
+        ("do_sample", True),
+    ],
+)
+def test_the_models_own_generation_config_changes_nothing(tiny_vlm, small_rules, monkeypatch, name, value):
+    model, processor = tiny_vlm
+    turns = [first_turn(small_rules, seed=i) for i in range(8)]
+    player = ModelPlayer(model, processor, max_new_tokens=8)
+    expected = player.reply(turns)
+    monkeypatch.setattr(model.generation_config, name, value)
+    assert player.reply(turns) == expected
+    assert getattr(model.generation_config, name) == value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,25 @@ from visionzero.players.chat import ChatEncoder
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
 _MIX_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
 _MIX_2 = -7723592293110705685  # 0x94D049BB133111EB
+
+
+@contextmanager
+def only_generation_config(model: Any, config: GenerationConfig) -> Iterator[None]:
+    """Let `generate` follow `config` alone.
+
+    transformers fills what a config leaves open from the model's own generation config: minimum lengths, n-gram bans,
+    beams. What is sampled would then not be what is scored.
+
+    Args:
+        model: The model; adapters around it are looked through.
+        config: The law of sampling, put in place of the model's own.
+    """
+    target = model.get_base_model() if hasattr(model, "get_base_model") else model
+    own, target.generation_config = target.generation_config, config
+    try:
+        yield
+    finally:
+        target.generation_config = own
 
 
 class SeededSampling(LogitsProcessor):
@@ -103,13 +123,11 @@ class ModelPlayer(Player):
             eos.append(tokenizer.eos_token_id)
         self._eos = set(eos)
         pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
-        # Filters that a model's own generation config may ask for are named, so that none of them is applied.
         self._generation = GenerationConfig(
             max_new_tokens=max_new_tokens,
             do_sample=False,
             eos_token_id=sorted(self._eos),
             pad_token_id=pad,
-            repetition_penalty=1.0,
             suppress_tokens=_image_token_ids(model),
         )
 
@@ -153,7 +171,8 @@ class ModelPlayer(Player):
         processors = LogitsProcessorList()
         if self.temperature > 0:
             processors.append(SeededSampling(seeds, self.temperature))
-        output = self.model.generate(**inputs, generation_config=self._generation, logits_processor=processors)
+        with only_generation_config(self.model, self._generation):
+            output = self.model.generate(**inputs, generation_config=self._generation, logits_processor=processors)
         prompt_length = inputs["input_ids"].shape[1]
         prompts = [
             tuple(ids[mask.bool()].tolist())

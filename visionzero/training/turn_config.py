@@ -7,22 +7,59 @@ from typing import Any
 
 from trl import GRPOConfig
 
+_GAMES = "every update plays its own games"
+_NO_ROWS = "there is no data set of prompts"
+_NO_CLIPPING = "every batch of games makes one step, so its probability ratio is 1 and nothing is clipped"
+_NO_EVALUATION = "training is not interrupted for evaluation; compare checkpoints with `visionzero eval`"
+_REPLAYS = "games are written as replays"
 _REPLACED = {
     "gradient_accumulation_steps": "an update is counted in games_per_update; per_device_train_batch_size alone decides "
     "how many turns go through the model at once",
     "generation_batch_size": "an update is counted in games_per_update",
-    "steps_per_generation": "every update plays its own games",
-    "num_iterations": "every update plays its own games",
+    "steps_per_generation": _GAMES,
+    "num_iterations": _GAMES,
     "num_generations": "groups are formed by the games",
-    "num_generations_eval": "evaluation plays games",
     "scale_rewards": "advantages come from the games",
     "reward_weights": "rewards come from the games",
     "multi_objective_aggregation": "rewards come from the games",
     "shuffle_dataset": "boards are drawn in an order that the seed decides",
-    "num_completions_to_print": "games are written as replays",
-    "log_completions": "games are written as replays",
-    "remove_unused_columns": "there is no data set of prompts",
+    "data_seed": "boards are drawn in an order that the seed decides",
+    "epsilon": _NO_CLIPPING,
+    "epsilon_high": _NO_CLIPPING,
+    "delta": _NO_CLIPPING,
+    "off_policy_mask_threshold": _NO_CLIPPING,
+    "max_tool_calling_iterations": "players have no tools",
+    "label_smoothing_factor": "there are no labels",
+    "label_names": "there are no labels",
 }
+_REPLACED |= dict.fromkeys(
+    ("log_completions", "log_multimodal", "log_unique_prompts", "num_completions_to_print", "log_completions_hub_repo"),
+    _REPLAYS,
+)
+_REPLACED |= dict.fromkeys(
+    (
+        "eval_strategy", "eval_steps", "eval_delay", "eval_on_start", "eval_accumulation_steps", "do_eval", "do_predict",
+        "per_device_eval_batch_size", "num_generations_eval", "load_best_model_at_end", "metric_for_best_model",
+        "greater_is_better", "prediction_loss_only", "batch_eval_metrics",
+    ),
+    _NO_EVALUATION,
+)  # fmt: skip
+_REPLACED |= dict.fromkeys(
+    (
+        "remove_unused_columns", "dataloader_drop_last", "dataloader_num_workers", "dataloader_persistent_workers",
+        "dataloader_prefetch_factor", "dataloader_pin_memory", "train_sampling_strategy", "length_column_name",
+        "ignore_data_skip",
+    ),
+    _NO_ROWS,
+)  # fmt: skip
+_REPLACED |= dict.fromkeys(
+    (
+        "sapo_temperature_neg", "sapo_temperature_pos", "vespo_k_pos", "vespo_lambda_pos", "vespo_k_neg",
+        "vespo_lambda_neg",
+    ),
+    "its loss is not among those supported here",
+)  # fmt: skip
+_COUNTERS = ("gradient_accumulation_steps", "num_iterations", "num_generations", "steps_per_generation")
 _SUPPORTED_LOSSES = ("grpo", "dr_grpo", "dapo", "cispo")
 
 
@@ -60,11 +97,13 @@ class TurnConfig(GRPOConfig):
         for name, reason in _REPLACED.items():
             value = getattr(self, name, None)
             # 1 is what this class itself leaves in the counters, so a config can be read back from its own dictionary.
-            counted_once = value == 1 and not isinstance(value, bool)
+            counted_once = name in _COUNTERS and value == 1
             if name in defaults and value != defaults[name] and not counted_once:
                 raise ValueError(f"{name}={value!r} would have no effect: {reason}")
         if self.loss_type not in _SUPPORTED_LOSSES:
             raise ValueError(f"loss_type must be one of {', '.join(_SUPPORTED_LOSSES)}, got {self.loss_type!r}")
+        if self.loss_type in ("dapo", "cispo") and (self.entropy_coef or self.use_adaptive_entropy):
+            raise ValueError(f"an entropy bonus needs loss_type grpo or dr_grpo, got {self.loss_type!r}")
         if self.games_per_update < 1 or self.generation_rows < 1:
             raise ValueError("games_per_update and generation_rows must be >= 1")
         # TRL checks that its batches hold whole groups. Ours do not come from its sampler: satisfy the check, then say

@@ -12,7 +12,7 @@ import json
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -29,6 +29,7 @@ from trl.trainer.utils import split_pixel_values_by_grid, unsplit_pixel_values_b
 from visionzero.games.game import Message, Turn, derive_seed
 from visionzero.players.base import Player, Reply
 from visionzero.players.chat import ChatEncoder
+from visionzero.players.model import only_generation_config
 from visionzero.training.weights import load_weights
 
 STATE_FILE = "self_play_state.json"
@@ -87,7 +88,8 @@ class PolicyPlayer(Player):
             rows = order[start : start + trainer.args.generation_rows]
             chats = [trainer.encoder.chat(turns[i]) for i in rows]
             prompt_ids, images, fields = trainer._tokenize_prompts(chats)
-            completion_ids, logprobs = trainer._generate_single_turn(prompt_ids, images, fields, 1)
+            with trainer.sampling_law():
+                completion_ids, logprobs = trainer._generate_single_turn(prompt_ids, images, fields, 1)
             texts = trainer._tokenizer.batch_decode(completion_ids, skip_special_tokens=True)
             for row, i in enumerate(rows):
                 ids = tuple(completion_ids[row])
@@ -147,6 +149,12 @@ class TurnTrainer(GRPOTrainer):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a state that `state_dict` gave."""
         raise NotImplementedError
+
+    def sampling_law(self) -> AbstractContextManager[None]:
+        """Keeps the model's own generation config out of the sampling; other engines never see it."""
+        if self.use_vllm:
+            return nullcontext()
+        return only_generation_config(self.accelerator.unwrap_model(self.model), self.generation_config)
 
     def get_train_dataloader(self) -> DataLoader:
         """One item an update and process."""
