@@ -219,3 +219,15 @@ def test_an_image_that_is_no_image_is_named(tmp_path):
     (tmp_path / "notes.png").write_text("not an image")
     Image.new("RGB", (8, 8)).save(tmp_path / "fine.png")
     assert "notes.png" in run("images", "check", tmp_path)
+
+
+def test_without_the_train_extra_a_model_says_what_to_install(monkeypatch, capsys):
+    from visionzero.cli.app import main
+
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    monkeypatch.delitem(sys.modules, "visionzero.players.model", raising=False)
+    monkeypatch.setattr(sys, "argv", ["visionzero", "eval", "tiny", "scripted"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 1
+    assert "pip install 'visionzero[train]'" in " ".join(capsys.readouterr().out.split())

@@ -22,6 +22,8 @@ app = typer.Typer(
 )
 console = Console()
 
+_TRAIN_EXTRA = ("datasets", "peft", "torch", "torchvision", "transformers", "trl")
+
 Images = Annotated[
     list[str] | None, typer.Option("--images", "-i", help=f"Repeatable. {IMAGES_HELP}. [default: photos]")
 ]
@@ -260,4 +262,12 @@ def _write(episodes: list[Any], page: Path | None, record: Path | None) -> None:
 
 def main() -> None:
     """Run the command line."""
-    app()
+    try:
+        app()
+    except ModuleNotFoundError as error:
+        if error.name not in _TRAIN_EXTRA:
+            raise
+        console.print(
+            f"this needs {error.name}, which comes with the train extra: pip install 'visionzero\\[train]'", style="red"
+        )
+        raise SystemExit(1) from error
