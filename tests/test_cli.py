@@ -163,6 +163,8 @@ def test_a_killed_run_resumes_to_the_same_end(tiny_vlm_path, photos, tmp_path):
     done = subprocess.run(train_command(tiny_vlm_path, photos, whole), env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "win rate" in done.stdout
+    lines = [line for line in done.stdout.splitlines() if line.startswith("update")]
+    assert [line.split()[2] for line in lines] == ["decision", "clue"] * 3
     for name in (
         "model.safetensors",
         "metrics.jsonl",

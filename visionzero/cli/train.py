@@ -11,11 +11,12 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from transformers import AutoProcessor
+from transformers import AutoProcessor, PrinterCallback, ProgressCallback
 from trl import ModelConfig, TrlParser, get_peft_config, get_quantization_config
 
 from visionzero.arena import MatchResult
 from visionzero.cli.options import IMAGES_HELP, model_path, parse_images, with_field_help
+from visionzero.cli.progress import UpdateLines
 from visionzero.cli.watch import match_data, match_table, play_match_with_progress
 from visionzero.games import SpyConfig
 from visionzero.images import ImageSource
@@ -92,6 +93,8 @@ def run(arguments: Sequence[str]) -> None:
         processing_class=processor,
         peft_config=peft_config,
     )
+    trainer.pop_callback(ProgressCallback if not train_args.disable_tqdm else PrinterCallback)
+    trainer.add_callback(UpdateLines())
     trainer.train(resume_from_checkpoint=_resume(train_args))
     trainer.save_model()
     if not trainer.is_world_process_zero():
