@@ -1,5 +1,7 @@
 """A model at the table: a small Qwen2.5-VL with its real processor."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -138,6 +140,17 @@ def test_seeded_sampling_samples_the_softmax():
     shares = torch.bincount(noisy.argmax(-1), minlength=4) / rows
     # three standard errors of a share are at most 3 * sqrt(0.25 / rows) = 0.0075
     assert torch.allclose(shares, (logits / 0.5).softmax(-1), atol=0.0075)
+
+
+def test_the_noise_of_a_large_vocabulary_is_finite_and_gumbel():
+    """One infinite value in 2^24 would hand one token in a hundred of a large model to chance."""
+    sampler, vocabulary = SeededSampling([3]), torch.zeros(1, 150_000)
+    drawn = torch.cat([sampler(torch.zeros(1, 1, dtype=torch.long), vocabulary)[0] for _ in range(400)])
+    assert torch.isfinite(drawn).all()
+    # Of 60 million draws the share above x is 1 - exp(-exp(-x)): 184 expected above 12.7, with a standard error of 14.
+    expected = len(drawn) * (1 - math.exp(-math.exp(-12.7)))
+    assert abs(int((drawn > 12.7).sum()) - expected) < 4 * math.sqrt(expected)
+    assert abs(float(drawn.double().mean()) - 0.57722) < 4 * 1.2825 / math.sqrt(len(drawn))
 
 
 def test_steps_are_sampled_independently():

@@ -71,8 +71,11 @@ class SeededSampling(LogitsProcessor):
         state = (state ^ ((state >> 30) & (2**34 - 1))) * _MIX_1
         state = (state ^ ((state >> 27) & (2**37 - 1))) * _MIX_2
         state = state ^ ((state >> 31) & (2**33 - 1))
-        uniform = (((state >> 40) & (2**24 - 1)).to(torch.float32) + 0.5) * 2.0**-24
-        return scores.float() / self._temperature - torch.log(-torch.log(uniform))
+        uniform = (((state >> 11) & (2**53 - 1)).to(torch.float32) + 0.5) * 2.0**-53
+        # Large noise comes from a uniform number near 0, where floats lie close together. Near 1 they round to 1 itself,
+        # whose noise is infinite: that end is cut, where it only keeps very unlikely losers from losing harder.
+        exponential = -torch.log1p(-uniform.clamp(max=1 - 2.0**-24))
+        return scores.float() / self._temperature - torch.log(exponential)
 
 
 class ModelPlayer(Player):
