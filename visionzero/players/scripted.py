@@ -153,12 +153,15 @@ class ScriptedPlayer(Player):
         if not seen.facts or dice.unit() < self._lapse:
             return self._guess(turn, dice)
         judged = [seen.judge(text) for text in _texts(turn)]
-        listener = seen.language.listener(claim for judgement in judged for claim in judgement.claims)
+        heard = [claim for judgement in judged for claim in judgement.claims]
+        listener = seen.language.listener(heard)
         wrong = [claim for judgement in judged if judgement.fits < 0.5 for claim in judgement.claims]
         as_spy = turn.role == "spy" and bool(judged)
-        best, best_score = seen.facts[0], math.inf
+        best, best_score = None, math.inf
         for _ in range(_PROBES):
             claim = dice.pick(seen.facts)
+            if claim in heard:
+                continue
             score = listener.chance(claim)
             if as_spy:
                 # Neither an echo nor something that nobody else has seen, and nothing like what does not fit here.
@@ -167,6 +170,8 @@ class ScriptedPlayer(Player):
                 best, best_score = claim, score
                 if score < _TELLING:
                     break
+        if best is None:
+            best = next((fact for fact in seen.facts if fact not in heard), seen.facts[0])
         text = dice.pick(seen.wordings(best))
         thought = dice.pick(_SEEN if turn.role == "civilian" else _SEEN_AS_SPY)
         return f"{thought} \\boxed{{{text}}}"
