@@ -1,5 +1,6 @@
 """The command line, as a person or a script uses it."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -7,13 +8,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 import pytest
+import typer
 from PIL import Image
 from typer.testing import CliRunner
 
 from visionzero.cli.app import app
 from visionzero.cli.options import parse_images
+from visionzero.cli.recipes import read_recipe, split_recipe
 
 VISIONZERO = str(Path(sys.executable).with_name("visionzero"))
 
@@ -215,6 +219,54 @@ def test_a_run_that_cannot_be_is_said(flags, message, tmp_path):
     )
     assert done.returncode == 2, done.stderr[-2000:]
     assert message in " ".join(done.stderr.replace("│", " ").split())
+
+
+@dataclasses.dataclass
+class Recipe:
+    steps: int = 1
+    rate: float | None = None
+    pictures: list[str] = dataclasses.field(default_factory=list)
+    schedule: Literal["cycle", "clue"] = "cycle"
+
+
+def test_a_recipe_gives_options_and_a_single_value_may_stand_for_a_list(tmp_path):
+    file = tmp_path / "my.yaml"
+    file.write_text("steps: 3\nrate: 1e-4\npictures: photos\nschedule: clue\n")
+    # YAML reads 1e-4 as a text; the command line's reader makes a number of it
+    assert read_recipe(file, [Recipe]) == {"steps": 3, "rate": "1e-4", "pictures": ["photos"], "schedule": "clue"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("stepz: 3", "there is no option stepz"),
+        ("steps: [3]", r"steps must be int, got \[3\]"),
+        ("steps: 2.5", "steps must be int, got 2.5"),
+        ("rate: true", "rate must be .*got True"),
+        ("pictures: {a: 1}", "pictures must be"),
+        ("steps: [3", "is not YAML"),
+        ("- steps", "must hold options"),
+        ("", "must hold options"),
+    ],
+)
+def test_what_is_wrong_with_a_recipe_is_said(tmp_path, text, message):
+    file = tmp_path / "my.yaml"
+    file.write_text(text)
+    with pytest.raises(typer.BadParameter, match=message):
+        read_recipe(file, [Recipe])
+
+
+@pytest.mark.parametrize("flags", [["--config", "tiny"], ["--config=tiny"]])
+def test_a_recipe_is_named_in_either_way(flags):
+    path, others = split_recipe(["--seed", "1", *flags, "--use_cpu"])
+    assert path.name == "tiny.yaml"
+    assert others == ["--seed", "1", "--use_cpu"]
+
+
+@pytest.mark.parametrize("flags", [["--config"], ["--config="], ["--config", "tiny", "--config=tiny"]])
+def test_no_recipe_and_two_recipes_are_errors(flags):
+    with pytest.raises(typer.BadParameter, match="--config"):
+        split_recipe(flags)
 
 
 def test_an_image_that_is_no_image_is_named(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from trl import ModelConfig, TrlParser, get_peft_config, get_quantization_config
 from visionzero.arena import MatchResult
 from visionzero.cli.options import IMAGES_HELP, model_path, parse_images, with_field_help
 from visionzero.cli.progress import UpdateLines
+from visionzero.cli.recipes import read_recipe, recipe_names, split_recipe
 from visionzero.cli.watch import match_data, match_table, play_match_with_progress
 from visionzero.games import SpyConfig
 from visionzero.images import ImageSource
@@ -120,10 +120,7 @@ def parse(arguments: Sequence[str]) -> tuple[SpyConfig, RunArguments, IterativeS
     Raises:
         typer.BadParameter: An option is unknown, out of range, or would have no effect.
     """
-    arguments = list(arguments)
-    if "--config" in arguments[:-1]:
-        position = arguments.index("--config") + 1
-        arguments[position] = str(recipe(arguments[position]))
+    path, flags = split_recipe(arguments)
     kinds = (with_field_help(RunArguments), with_field_help(SpyConfig), IterativeSPOConfig, ModelConfig)
     parser = TrlParser(
         kinds,
@@ -132,32 +129,12 @@ def parse(arguments: Sequence[str]) -> tuple[SpyConfig, RunArguments, IterativeS
         f"--config with one of the package's own: {', '.join(recipe_names())}) and from flags, which go before it.",
     )
     try:
-        run_args, rules, train_args, model_args = parser.parse_args_and_config(arguments)
+        if path is not None:
+            parser.set_defaults_with_config(**read_recipe(path, kinds))
+        run_args, rules, train_args, model_args = parser.parse_args_into_dataclasses(args=flags)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     return rules, run_args, train_args, model_args
-
-
-def recipe_names() -> list[str]:
-    """Names of the recipes that ship with the package."""
-    return sorted(
-        entry.name.removesuffix(".yaml")
-        for entry in files("visionzero.configs").iterdir()
-        if entry.name.endswith(".yaml")
-    )
-
-
-def recipe(name: str) -> Path:
-    """The recipe file that is meant by a path or by the name of one of the package's own.
-
-    Raises:
-        typer.BadParameter: There is no such recipe.
-    """
-    if Path(name).is_file():
-        return Path(name)
-    if name in recipe_names():
-        return Path(str(files("visionzero.configs").joinpath(f"{name}.yaml")))
-    raise typer.BadParameter(f"no recipe {name!r}: neither a file nor one of {', '.join(recipe_names())}")
 
 
 def evaluate_against_start(
