@@ -27,6 +27,10 @@ _STAGES: dict[Phase, tuple[str, ...]] = {
     "both": ("clue", "decision"),
 }
 
+_REPORTED = ("games_per_update", "games_per_pair", "learning_rate", "beta_clue", "beta_decision", "use_role_advantage",
+             "baseline_decay", "temperature", "max_completion_length", "seed")  # fmt: skip
+"""Options that a report names."""
+
 
 @dataclass
 class IterativeSPOConfig(TurnConfig):
@@ -134,16 +138,26 @@ class IterativeSPOTrainer(TurnTrainer):
         peft_config: PeftConfig | None = None,
     ) -> None:
         source = load_images(images)
+        rules = game_config or SpyConfig()
+        about = {
+            "trainer": self._name,
+            "model": model if isinstance(model, str) else model.name_or_path,
+            "adapter": peft_config is not None,
+            "images": source.name,
+            "rules": asdict(rules),
+            "phases": asdict(args.phases()),
+            "options": {name: getattr(args, name) for name in _REPORTED},
+        }
         super().__init__(
             model,
             args=args,
             processing_class=processing_class,
-            callbacks=[*(callbacks or []), MetricsFileCallback()],
+            callbacks=[*(callbacks or []), MetricsFileCallback(about)],
             optimizers=optimizers,
             peft_config=peft_config,
             num_updates=-(-len(source) * args.games_per_pair // args.games_per_update),
         )
-        self.game_config = game_config or SpyConfig()
+        self.game_config = rules
         self.controller = PhaseController(args.phases())
         self.baselines = RoleBaselines(args.alpha)
         self.sampler = BoardSampler(source, seed=args.seed)

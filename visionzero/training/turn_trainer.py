@@ -30,9 +30,8 @@ from visionzero.games.game import Message, Turn, derive_seed
 from visionzero.players.base import Player, Reply
 from visionzero.players.chat import ChatEncoder
 from visionzero.players.model import only_generation_config
+from visionzero.training.run_files import STATE_FILE
 from visionzero.training.weights import load_weights
-
-STATE_FILE = "self_play_state.json"
 
 
 def last_checkpoint(folder: str | Path) -> Path | None:
