@@ -60,7 +60,8 @@ _REPLACED |= dict.fromkeys(
     "its loss is not among those supported here",
 )  # fmt: skip
 _COUNTERS = ("gradient_accumulation_steps", "num_iterations", "num_generations", "steps_per_generation")
-_SUPPORTED_LOSSES = ("grpo", "dr_grpo", "dapo", "cispo")
+# "cispo" is weighted by its clipping bound, which has no meaning for a ratio of 1.
+_SUPPORTED_LOSSES = ("grpo", "dr_grpo", "dapo")
 
 
 def option(default: Any, help_text: str) -> Any:
@@ -102,7 +103,7 @@ class TurnConfig(GRPOConfig):
                 raise ValueError(f"{name}={value!r} would have no effect: {reason}")
         if self.loss_type not in _SUPPORTED_LOSSES:
             raise ValueError(f"loss_type must be one of {', '.join(_SUPPORTED_LOSSES)}, got {self.loss_type!r}")
-        if self.loss_type in ("dapo", "cispo") and (self.entropy_coef or self.use_adaptive_entropy):
+        if self.loss_type == "dapo" and (self.entropy_coef or self.use_adaptive_entropy):
             raise ValueError(f"an entropy bonus needs loss_type grpo or dr_grpo, got {self.loss_type!r}")
         if self.games_per_update < 1 or self.generation_rows < 1:
             raise ValueError("games_per_update and generation_rows must be >= 1")
