@@ -1,9 +1,8 @@
-"""Scripted players: what they say is true, what they hear is understood, and they see nothing that their seat cannot."""
+"""Scripted players: what they say is true, they name who says what is not, and they see nothing that their seat cannot."""
 
 from __future__ import annotations
 
 import pickle
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,327 +14,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from scripted_examples import SCENE, answer_of, boards, clue_turn, photo, random_scene, scene_view, thing
 
-from visionzero.games import Clue, SpyConfig, SpyGame, SpyTurn, Turn
-from visionzero.games.answers import read_clue
+from visionzero.games import SpyConfig, SpyGame, Turn
 from visionzero.images import EditedView, ImagePair
 from visionzero.players import Player, RandomPlayer, ScriptedPlayer
 from visionzero.players.scripted import sight
-from visionzero.players.scripted_chart import CHART_LANGUAGE, ChartSight, clean_label, rounded
-from visionzero.players.scripted_language import Dice, Language
-from visionzero.players.scripted_pixels import COLOURS, PIXEL_LANGUAGE, REGIONS, WHOLE, PixelSight, colour_names
+from visionzero.players.scripted_pixels import PIXEL_LANGUAGE, PixelSight
 from visionzero.players.scripted_scene import SCENE_LANGUAGE, SceneSight
-from visionzero.players.scripted_scene_words import ANYTHING, VALUES
 from visionzero.rollout import rollout
-
-BOXED = re.compile(r"\\boxed\{([^{}]*)\}$")
-
-
-def thing(shape: str, colour: str, size: str, material: str, x: float, y: float) -> dict[str, Any]:
-    return {"shape": shape, "color": colour, "size": size, "material": material, "pixel_coords": [x, y, 9.0]}
-
-
-SCENE = {
-    "objects": [
-        thing("cube", "red", "large", "metal", 40, 100),
-        thing("sphere", "blue", "small", "rubber", 100, 60),
-        thing("cylinder", "green", "large", "rubber", 200, 140),
-        thing("sphere", "yellow", "small", "metal", 260, 90),
-    ]
-}
-TABLE = {
-    "type": "bar",
-    "title": "Rain by city",
-    "labels": ["Oslo", "Rome", "Cairo", "Lima"],
-    "values": [80.0, 60.0, 2.0, 10.0],
-}
-
-
-def random_scene(rng: np.random.Generator) -> dict[str, Any]:
-    sizes, colours, materials, shapes = VALUES
-    return {
-        "objects": [
-            thing(*(str(rng.choice(v)) for v in (shapes, colours, sizes, materials)), *rng.uniform(20, 220, 2))
-            for _ in range(rng.integers(4, 7))
-        ]
-    }
-
-
-def random_table(rng: np.random.Generator) -> dict[str, Any]:
-    names = ["Oslo", "Rome", "Cairo", "Lima", "Quito", "Delhi", "Seoul", "Accra"]
-    count = int(rng.integers(4, 9))
-    return {
-        "type": str(rng.choice(["bar", "line", "pie"])),
-        "title": "Rain by city",
-        "labels": [names[i] for i in rng.permutation(8)[:count]],
-        "values": [round(float(v), 1) for v in rng.uniform(5, 100, count)],
-    }
-
-
-def boards(kind: str, count: int) -> list[ImagePair]:
-    make = random_scene if kind == "clevr" else random_table
-    return [
-        ImagePair(Image.new("RGB", (32, 24)), kind=kind, scene=make(np.random.default_rng([7, index])))  # type: ignore[arg-type]
-        for index in range(count)
-    ]
-
-
-def photo(seed: int = 0, size: tuple[int, int] = (60, 40)) -> Image.Image:
-    """Some colours in some places, with some noise."""
-    rng = np.random.default_rng(seed)
-    coarse = Image.fromarray(rng.integers(0, 256, (3, 4, 3), dtype=np.uint8)).resize(size)
-    noisy = np.asarray(coarse, dtype=np.int16) + rng.integers(-20, 20, (size[1], size[0], 3))
-    return Image.fromarray(noisy.clip(0, 255).astype(np.uint8))
-
-
-def clue_turn(
-    texts: list[str | None],
-    view: EditedView,
-    *,
-    kind: str = "clevr",
-    role: str = "civilian",
-    blank: bool = False,
-    stage: str = "clue",
-    player: int = 1,
-    seed: int = 0,
-    config: SpyConfig | None = None,
-) -> SpyTurn:
-    config = config or SpyConfig(clue_rounds=1)
-    clues = tuple(
-        Clue(place % config.num_players + 1, place // config.num_players + 1, text) for place, text in enumerate(texts)
-    )
-    return SpyTurn(
-        game_seed=seed,
-        index=len(texts),
-        seat=player - 1,
-        role=role,
-        stage=stage,
-        player=player,
-        round=1,
-        clues=clues,
-        view=view,
-        blank=blank,
-        kind=kind,  # type: ignore[arg-type]
-        config=config,
-        own_answers=(),
-    )
-
-
-def scene_view(scene: dict[str, Any] | None = None) -> EditedView:
-    return EditedView(Image.new("RGB", (32, 24)), SCENE if scene is None else scene)
-
-
-def answer_of(text: str) -> str:
-    found = BOXED.search(text)
-    assert found is not None, text
-    return found.group(1)
-
-
-def civilians_win_rate(kind: str, player: Player, games: int = 300, **rules: Any) -> float:
-    pairs = boards(kind, 60)
-    episodes = rollout(
-        [SpyGame(pairs[i % len(pairs)], SpyConfig(**rules), seed=i) for i in range(games)],
-        player,
-    )
-    assert not [episode.error for episode in episodes if episode.error]
-    assert all(e.game.outcome.invalid_votes == 0 and e.game.outcome.unreadable_clues == 0 for e in episodes)
-    return sum(episode.game.outcome.winner == "civilians" for episode in episodes) / games
-
-
-# What is said can be read again.
-
-descriptions = st.tuples(*(st.sampled_from((None, *values)) for values in VALUES))
-named_descriptions = descriptions.filter(lambda d: d != ANYTHING)
-sides = st.sampled_from(["left", "right", "front", "behind"])
-scene_claims = st.one_of(
-    st.tuples(st.just("some"), named_descriptions),
-    st.tuples(st.just("count"), descriptions, st.integers(0, 12)),
-    st.tuples(st.just("relation"), named_descriptions, sides, named_descriptions),
-    st.tuples(st.just("end"), sides, named_descriptions),
-    st.tuples(st.just("more"), named_descriptions, named_descriptions),
-)
-labels = st.text(min_size=1, max_size=60).map(clean_label)
-levels = st.floats(allow_nan=False, allow_infinity=False).map(rounded)
-chart_claims = st.one_of(
-    st.tuples(st.just("type"), st.sampled_from(["bar", "line", "pie"])),
-    st.tuples(st.just("entries"), st.integers(1, 99)),
-    st.tuples(st.sampled_from(["title", "label", "highest", "lowest"]), labels),
-    st.tuples(st.just("higher"), labels, labels),
-    st.tuples(st.sampled_from(["about", "above", "below"]), labels, levels),
-    st.tuples(st.just("trend"), st.sampled_from(["up", "down"])),
-)
-regions, colours = st.sampled_from(REGIONS), st.sampled_from(COLOURS)
-parts = regions.filter(lambda region: region != WHOLE)
-pixel_claims = st.one_of(
-    st.tuples(st.sampled_from(["mostly", "some"]), regions, colours),
-    st.tuples(st.just("none"), colours),
-    st.tuples(st.sampled_from(["brighter", "finer"]), parts, parts),
-    st.tuples(st.just("format"), st.sampled_from(["wide", "tall", "square"])),
-    st.tuples(st.just("tone"), st.sampled_from(["dark", "bright"])),
-    st.tuples(st.just("colours"), st.sampled_from(["strong", "muted"])),
-)
-
-
-CLAIMS = {SCENE_LANGUAGE: scene_claims, CHART_LANGUAGE: chart_claims, PIXEL_LANGUAGE: pixel_claims}
-
-
-@pytest.mark.parametrize("language", CLAIMS, ids=lambda language: type(language).__name__)
-@given(data=st.data())
-def test_every_wording_of_a_claim_is_read_as_that_claim(language: Language, data: st.DataObject) -> None:
-    claim = data.draw(CLAIMS[language])
-    for text in language.say(claim):
-        assert language.read(text) == (claim,)
-        assert language.read(text.upper() if language is not CHART_LANGUAGE else f" {text} ") == (claim,)
-        assert read_clue(f"A thought. \\boxed{{{text}}}") == text
-
-
-@pytest.mark.parametrize("claim", [("about", "a bar chart of 7 values", 3.0), ("highest", "lower than the title")])
-def test_labels_are_not_read_as_words_of_the_clue(claim: tuple[Any, ...]) -> None:
-    assert {CHART_LANGUAGE.read(text) for text in CHART_LANGUAGE.say(claim)} == {(claim,)}
-
-
-@pytest.mark.parametrize(
-    ("text", "claims"),
-    [
-        ("I see a shiny red ball next to two blue blocks", [("some", (None, "red", "metal", "sphere")), ("count", (None, "blue", None, "cube"), 2)]),
-        ("The cube is red and big.", [("some", (None, "red", None, "cube")), ("some", ("large", None, None, None))]),
-        ("To the left of the blue sphere there is a green cylinder", [("relation", (None, "green", None, "cylinder"), "left", (None, "blue", None, "sphere"))]),
-        ("There are no yellow things", [("count", (None, "yellow", None, None), 0)]),
-        ("Exactly 5 objects!", [("count", ANYTHING, 5)]),
-        ("The rightmost thing is the small purple one", [("end", "right", ("small", "purple", None, None))]),
-        ("More spheres than cubes", [("more", (None, None, None, "sphere"), (None, None, None, "cube"))]),
-        ("I am a civilian, trust me", []),
-        ("", []),
-    ],
-)  # fmt: skip
-def test_free_text_about_scenes_is_understood(text: str, claims: list[Any]) -> None:
-    assert list(SCENE_LANGUAGE.read(text)) == claims
-
-
-@pytest.mark.parametrize(
-    ("text", "fits"),
-    [
-        ("Oslo has the highest bar", 1.0),
-        ("Rome is higher than Oslo", 0.0),
-        ("cairo is below 5", 1.0),
-        ("Lima is around 60", 0.0),
-        ("It's a pie chart", 0.0),
-        ("There are four values", 1.0),
-        ('"Quito" has the lowest value', 0.0),
-        ("The title mentions “rain”", 1.0),
-        ("I like charts", 0.5),
-    ],
-)
-def test_free_text_about_charts_is_compared_with_the_table(text: str, fits: float) -> None:
-    assert ChartSight(TABLE).judge(text).fits == fits
-
-
-@pytest.mark.parametrize(
-    ("text", "claims"),
-    [
-        ("a lot of blue at the top left", [("some", "top left", "blue")]),
-        ("A person in a reddish coat", [("some", "picture", "red")]),
-        ("the bottom is darker than the top", [("brighter", "upper half", "lower half")]),
-        ("the whole picture is almost black", [("mostly", "picture", "black")]),
-        ("a cat", []),
-    ],
-)
-def test_free_text_about_photos_is_understood(text: str, claims: list[Any]) -> None:
-    assert list(PIXEL_LANGUAGE.read(text)) == claims
-
-
-@given(st.text(max_size=300))
-@settings(max_examples=200)
-def test_any_text_can_be_heard_and_judged(text: str) -> None:
-    for seen in (SceneSight(SCENE), ChartSight(TABLE), PixelSight(photo())):
-        judgement = seen.judge(text)
-        assert 0 <= judgement.fits <= 1
-        listener = seen.language.listener(judgement.claims)
-        for claim in judgement.claims:
-            assert 0 < listener.chance(claim) < 1
-        assert seen.language.read(seen.language.say(listener.guess(Dice(1)))[0])
-
-
-# What a sight takes for true is true.
-
-
-@given(st.integers(0, 10_000))
-@settings(max_examples=60)
-def test_all_facts_of_scenes_and_charts_are_true(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    for seen in (SceneSight(random_scene(rng)), ChartSight(random_table(rng))):
-        assert seen.facts
-        assert all(seen.fits(claim) == 1 for claim in seen.facts)
-
-
-@given(st.integers(0, 10_000))
-@settings(max_examples=30)
-def test_facts_of_images_are_clearly_true(seed: int) -> None:
-    seen = PixelSight(photo(seed))
-    assert seen.facts
-    assert all(seen.fits(claim) >= 0.95 for claim in seen.facts)
-
-
-def test_a_scene_is_checked_object_by_object() -> None:
-    seen = SceneSight(SCENE)
-    red_cube, blue_sphere = (None, "red", None, "cube"), (None, "blue", None, "sphere")
-    assert seen.fits(("some", ("large", "red", "metal", "cube"))) == 1
-    assert seen.fits(("some", ("small", "red", None, None))) == 0
-    assert seen.fits(("count", (None, None, None, "sphere"), 2)) == 1
-    assert seen.fits(("count", (None, None, None, "sphere"), 3)) == 0
-    assert seen.fits(("relation", red_cube, "left", blue_sphere)) == 1
-    assert seen.fits(("relation", red_cube, "behind", blue_sphere)) == 0
-    assert seen.fits(("end", "right", (None, "yellow", None, None))) == 1
-    assert seen.fits(("end", "front", (None, None, None, "cube"))) == 0
-    assert seen.fits(("more", (None, None, None, "sphere"), (None, None, None, "cube"))) == 1
-
-
-def test_colours_are_named_as_people_name_them() -> None:
-    samples = {
-        (250, 250, 250): "white", (10, 10, 10): "black", (128, 128, 128): "gray", (220, 30, 30): "red",
-        (250, 150, 20): "orange", (120, 75, 40): "brown", (240, 220, 40): "yellow", (40, 160, 60): "green",
-        (50, 200, 200): "turquoise", (40, 80, 200): "blue", (130, 60, 200): "purple", (250, 120, 190): "pink",
-    }  # fmt: skip
-    named = colour_names(np.array(list(samples), dtype=np.float32))
-    assert [COLOURS[index] for index in named] == list(samples.values())
-
-
-@pytest.mark.parametrize("size", [(1, 1), (2, 1), (1, 400), (2000, 3), (48, 48)])
-def test_images_of_any_size_can_be_played(size: tuple[int, int]) -> None:
-    game = SpyGame(Image.new("RGB", size, (200, 30, 30)), SpyConfig(), seed=1)
-    rollout([game], ScriptedPlayer())
-    assert game.done
-    assert game.outcome.unreadable_clues == 0
-
-
-@pytest.mark.parametrize(
-    ("kind", "scene"),
-    [
-        ("clevr", {"objects": []}),
-        ("clevr", {"objects": [{"shape": "cone", "color": "beige"}, {"shape": "cube"}]}),
-        ("clevr", {"objects": [{"shape": "cube", "color": "red", "size": "small", "material": "metal"}] * 3}),
-        ("clevr", {"info": "no objects here"}),
-        ("charts", {"type": "bar", "title": None, "labels": [], "values": []}),
-        ("charts", {"type": "area", "labels": ["a", "a", "{b}\\", "", 7], "values": [1, 2, float("nan"), None, "3"]}),
-        ("charts", {"type": "pie", "labels": ["only"], "values": [0]}),
-        ("charts", None),
-    ],
-)
-@pytest.mark.parametrize("spy_view", ["blank", "edited"])
-def test_incomplete_scenes_can_be_played(kind: str, scene: Any, spy_view: str) -> None:
-    image = photo()
-    pair = ImagePair(image, kind=kind, scene=scene, edit=lambda: EditedView(photo(1), scene))  # type: ignore[arg-type]
-    game = SpyGame(pair, SpyConfig(spy_view=spy_view), seed=3)  # type: ignore[arg-type]
-    rollout([game], ScriptedPlayer(skill=0.5))
-    assert game.done
-    assert game.outcome.unreadable_clues == 0
-
-
-def test_a_label_that_stands_for_two_values_is_not_spoken_of() -> None:
-    seen = ChartSight({"type": "bar", "labels": ["a", "a", "b"], "values": [1.0, 9.0, 5.0]})
-    assert not any("a" in claim[1:] for claim in seen.facts)
-    assert ("entries", 3) in seen.facts
-
 
 # Speaking.
 
@@ -560,6 +247,17 @@ def test_an_image_is_looked_at_once_per_scene() -> None:
     assert sight(with_scene, "clevr") is sight(with_scene, "clevr")
     assert isinstance(sight(without, "clevr"), PixelSight)
     assert isinstance(sight(with_scene, "clevr"), SceneSight)
+
+
+def civilians_win_rate(kind: str, player: Player, games: int = 300, **rules: Any) -> float:
+    pairs = boards(kind, 60)
+    episodes = rollout(
+        [SpyGame(pairs[i % len(pairs)], SpyConfig(**rules), seed=i) for i in range(games)],
+        player,
+    )
+    assert not [episode.error for episode in episodes if episode.error]
+    assert all(e.game.outcome.invalid_votes == 0 and e.game.outcome.unreadable_clues == 0 for e in episodes)
+    return sum(episode.game.outcome.winner == "civilians" for episode in episodes) / games
 
 
 # How strong they are.
