@@ -1,12 +1,16 @@
-"""Boards and players for the tests of the environments."""
+"""Boards, players and episodes for the tests of the environments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import pytest
+from gymnasium.error import ClosedEnvironmentError
 from PIL import Image
 
+from visionzero.envs.spy import SpyEnv
 from visionzero.games import Turn, derive_seed
 from visionzero.images import ImagePair, ImageSource
 from visionzero.players.base import Player, Reply
@@ -55,3 +59,27 @@ class Chatterbox(Player):
         if stage == "clue":
             return f"I see … \\boxed{{{CLUES[draw % len(CLUES)]}}}"
         return ("\\boxed{1}", "\\boxed{2}", "\\boxed{3}", "\\boxed{n/a}", "no idea")[draw % 5]
+
+
+def make(**kwargs: Any) -> SpyEnv:
+    return SpyEnv(**{"images": Gradients(), "opponents": Chatterbox(), "image_size": 32, **kwargs})
+
+
+def play(env: SpyEnv, seed: int = 0, **reset: Any) -> list[tuple[Any, ...]]:
+    """An episode of the chatterbox; every entry is what `step` returned."""
+    env.reset(seed=seed, **reset)
+    steps = []
+    while not steps or not steps[-1][2]:
+        assert env.turn is not None
+        steps.append(env.step(Chatterbox.say(env.turn.stage, env.turn.seed)))
+    return steps
+
+
+def assert_closed(env: Any) -> None:
+    """Close the environment twice; nothing can be done with it any more."""
+    env.close()
+    env.close()
+    with pytest.raises(ClosedEnvironmentError):
+        env.step("a")
+    with pytest.raises(ClosedEnvironmentError):
+        env.reset()

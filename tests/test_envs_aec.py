@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from envs_table import Chatterbox, Gradients
-from gymnasium.error import ClosedEnvironmentError
+from envs_table import Chatterbox, Gradients, assert_closed
 from pettingzoo.test import api_test, seed_test
 
 from visionzero.envs import spy_aec_v0
@@ -161,12 +160,7 @@ def test_calls_out_of_order_are_errors():
     with pytest.raises(AttributeError, match="before reset"):
         env.agents  # noqa: B018
     env.reset(seed=0)
-    env.close()
-    env.close()
-    with pytest.raises(ClosedEnvironmentError):
-        env.step("a")
-    with pytest.raises(ClosedEnvironmentError):
-        env.reset()
+    assert_closed(env)
 
 
 def test_a_reset_in_the_middle_of_the_farewells_starts_afresh():
