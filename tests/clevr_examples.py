@@ -1,13 +1,9 @@
-"""Scenes, folders and a count of renderings that the tests of the CLEVR images share."""
+"""Scenes and folders that the tests of the CLEVR images share."""
 
 import numpy as np
 from hypothesis import strategies as st
 
-from visionzero.images import clevr_render
-from visionzero.images.clevr import (
-    render_scene,
-    sample_scene,
-)
+from visionzero.images.clevr import render_scene, sample_scene
 
 SMALL = (48, 36)
 seeds = st.integers(0, 2**32 - 1)
@@ -38,16 +34,3 @@ def red_in(scene):
 def make_folder(path):
     path.mkdir(parents=True)
     return path
-
-
-def count_rendering(monkeypatch):
-    """A list that gets every scene which the disk cache has rendered from now on."""
-    calls = []
-    original = clevr_render.render_scene
-
-    def counting(scene, *arguments):
-        calls.append(scene)
-        return original(scene, *arguments)
-
-    monkeypatch.setattr(clevr_render, "render_scene", counting)
-    return calls

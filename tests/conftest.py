@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,22 @@ def board(photo: Image.Image, scene: dict[str, Any]) -> ImagePair:
     first, *others = scene["objects"]
     edited = EditedView(photo.transpose(Image.Transpose.ROTATE_180), {"objects": [{**first, "color": "cyan"}, *others]})
     return ImagePair(photo, kind="clevr", name="test scene", scene=scene, edit=lambda: edited)
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
+    """A list that gets every CLEVR scene which the disk cache renders in the test."""
+    from visionzero.images import clevr_render
+
+    scenes: list[Mapping[str, Any]] = []
+    original = clevr_render.render_scene
+
+    def counting(scene: Mapping[str, Any], *arguments: Any) -> Image.Image:
+        scenes.append(scene)
+        return original(scene, *arguments)
+
+    monkeypatch.setattr(clevr_render, "render_scene", counting)
+    return scenes
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import os
 import pickle
 
 import pytest
-from clevr_examples import SMALL, count_rendering, make_folder, thing
+from clevr_examples import SMALL, make_folder, thing
 from PIL import Image
 
 from visionzero.images.clevr import (
@@ -20,11 +20,6 @@ from visionzero.images.clevr import (
 from visionzero.images.photos import EmptySource
 
 # The source
-
-
-@pytest.fixture
-def rendered(monkeypatch):
-    return count_rendering(monkeypatch)
 
 
 def test_board_i_is_the_same_whatever_the_number_of_scenes_and_only_it_is_rendered(tmp_path, rendered):

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from clevr_examples import SMALL, count_rendering, scene_of, thing
+from clevr_examples import SMALL, scene_of, thing
 from PIL import Image
 
 from visionzero.images import clevr_render
@@ -132,11 +132,6 @@ def test_samples_that_do_not_spread_evenly_are_an_error(samples):
 
 
 # The cache
-
-
-@pytest.fixture
-def rendered(monkeypatch):
-    return count_rendering(monkeypatch)
 
 
 def test_an_image_is_rendered_once_and_then_read_from_disk(tmp_path, rendered):
