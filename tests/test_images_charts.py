@@ -24,8 +24,8 @@ from visionzero.images.chart_style import ChartStyle, sample_style
 from visionzero.images.chart_text import exact, number, ticks
 from visionzero.images.charts import ChartSource
 from visionzero.images.drawing import draw_chart
-from visionzero.images.photos import EmptySource
 from visionzero.images.sample_tables import sample_table
+from visionzero.images.source import EmptySource
 from visionzero.images.table_files import read_tables
 from visionzero.images.tables import ChartTable
 

@@ -17,7 +17,7 @@ from visionzero.images.clevr import (
     render_scene,
     write_scenes,
 )
-from visionzero.images.photos import EmptySource
+from visionzero.images.source import EmptySource
 
 # The source
 

@@ -16,8 +16,8 @@ from photo_examples import COLOURS, colour_of, names, paint, truncate
 from PIL import Image
 
 from visionzero.images.cache import BoardCache
-from visionzero.images.photos import EmptySource, PhotoSource
-from visionzero.images.source import EditedView, ImagePair
+from visionzero.images.photos import PhotoSource
+from visionzero.images.source import EditedView, EmptySource, ImagePair
 
 
 class TestBrokenFiles:

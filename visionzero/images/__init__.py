@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from visionzero.images.source import EditedView, ImageKind, ImagePair, ImageSource, SkippedImage
+from visionzero.images.source import EditedView, EmptySource, ImageKind, ImagePair, ImageSource, SkippedImage
 
 if TYPE_CHECKING:
     from visionzero.images.charts import ChartSource
     from visionzero.images.clevr import ClevrSource
     from visionzero.images.edits import blank_image, edit_photo
     from visionzero.images.mixing import MixedSource
-    from visionzero.images.photos import EmptySource, PhotoSource
+    from visionzero.images.photos import PhotoSource
     from visionzero.images.reading import UnreadableImage, read_image
     from visionzero.images.registry import image_names, load_images, mix_images, register_images
     from visionzero.images.sampler import BoardSampler
@@ -24,7 +24,6 @@ _WHERE = {
     "ChartSource": "charts",
     "ChartTable": "tables",
     "ClevrSource": "clevr",
-    "EmptySource": "photos",
     "MixedSource": "mixing",
     "PhotoSource": "photos",
     "UnreadableImage": "reading",

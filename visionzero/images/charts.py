@@ -11,9 +11,8 @@ import numpy as np
 from visionzero.images.cache import BoardCache
 from visionzero.images.chart_style import MAX_SIDE, MIN_SIDE, sample_style
 from visionzero.images.folders import walk
-from visionzero.images.photos import EmptySource, emptiness
 from visionzero.images.sample_tables import sample_table
-from visionzero.images.source import EditedView, ImagePair, ImageSource, SkippedImage
+from visionzero.images.source import EditedView, EmptySource, ImagePair, ImageSource, SkippedImage, emptiness
 from visionzero.images.table_files import read_tables
 from visionzero.images.tables import CHART_TYPES, ChartTable, ChartType, TableError
 

@@ -33,7 +33,6 @@ from visionzero.images.clevr_scene import (
     sample_scene,
 )
 from visionzero.images.folders import walk
-from visionzero.images.photos import EmptySource, emptiness
 from visionzero.images.reading import UnreadableImage, probe_image, read_image
 from visionzero.images.source import EditedView, ImagePair, ImageSource, SkippedImage
 
@@ -169,8 +168,7 @@ class ClevrFolder(ImageSource):
         self._boards = boards
         self._broken: set[int] = set()
         self._cache = BoardCache(_IMAGES_IN_MEMORY)
-        if not any(self._read(index) is not None for index in range(len(boards))):
-            raise EmptySource(emptiness(name, "board", self.skipped))
+        self.pair(0)  # a source without a readable board is an error here, not in the middle of a run
 
     def __len__(self) -> int:
         return len(self._boards)
@@ -181,11 +179,7 @@ class ClevrFolder(ImageSource):
         Raises:
             EmptySource: Every file has become unreadable since the source was made.
         """
-        for step in range(len(self)):
-            board = self._read((index + step) % len(self))
-            if board is not None:
-                return board
-        raise EmptySource(emptiness(self.name, "board", self.skipped))
+        return self.first_readable(index, self._read, "board")
 
     def _read(self, index: int) -> ImagePair | None:
         kept = self._cache.get(index)

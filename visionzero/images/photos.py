@@ -34,10 +34,6 @@ from visionzero.images.rows import (
 from visionzero.images.source import EditedView, ImageKind, ImagePair, ImageSource, SkippedImage
 
 
-class EmptySource(ValueError):  # noqa: N818 - it names the source, not the mistake
-    """A source in which no image can be read."""
-
-
 class PhotoSource(ImageSource):
     """Boards from any images. Files are listed at construction and decoded when they are asked for.
 
@@ -107,8 +103,7 @@ class PhotoSource(ImageSource):
         self._max_pixels = max_pixels
         self._cache = BoardCache(cache_size)
         self._broken: dict[int, SkippedImage] = {}
-        if not any(self._board(index) is not None for index in range(len(self._entries))):
-            raise EmptySource(emptiness(self.name, "image", self.skipped, self.ignored))
+        self.pair(0)  # a source without a readable board is an error here, not in the middle of a run
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -119,11 +114,7 @@ class PhotoSource(ImageSource):
         Raises:
             EmptySource: Every file has become unreadable since the source was made.
         """
-        for step in range(len(self)):
-            board = self._board((index + step) % len(self))
-            if board is not None:
-                return board
-        raise EmptySource(emptiness(self.name, "image", self.skipped, self.ignored))
+        return self.first_readable(index, self._board, "image", self.ignored)
 
     def _board(self, index: int) -> ImagePair | None:
         board = self._cache.get(index)
@@ -265,14 +256,3 @@ def _find_in_sequence(images: Iterable[Any], options: _Options) -> _Found:
         else:
             entries.append(Entry(named[0], contents[0], *(contents[1:] + named[1:])))
     return _Found("images", entries, skipped)
-
-
-def emptiness(name: str, what: str, skipped: Sequence[SkippedImage], ignored: int = 0) -> str:
-    """What to say about a source in which nothing can be read."""
-    message = f"{name} has no {what} that can be used"
-    if ignored:
-        message += f" ({ignored} other files)"
-    if skipped:
-        shown = "; ".join(f"{skip.name}: {skip.reason}" for skip in skipped[:5])
-        message += f"; skipped {len(skipped)}: {shown}{'; ...' if len(skipped) > 5 else ''}"
-    return message

@@ -82,6 +82,10 @@ class SkippedImage:
     reason: str
 
 
+class EmptySource(ValueError):  # noqa: N818 - it names the source, not the mistake
+    """A source in which no image can be read."""
+
+
 class ImageSource(Sequence[ImagePair]):
     """A fixed, ordered collection of boards. `source[i]` is the same board in every process.
 
@@ -101,6 +105,26 @@ class ImageSource(Sequence[ImagePair]):
         """The board at `index`, 0 <= index < len(self)."""
         raise NotImplementedError
 
+    def first_readable(
+        self, index: int, read: Callable[[int], ImagePair | None], what: str, ignored: int = 0
+    ) -> ImagePair:
+        """The board at `index`, or the next one that can be read; after the last comes the first.
+
+        Args:
+            index: Where to start, 0 <= index < len(self).
+            read: Gives the board at an index, or None where it cannot be read, which it records in `skipped` itself.
+            what: What the source should hold, for the message: "image", "board".
+            ignored: How many other files there are, for the message.
+
+        Raises:
+            EmptySource: No board can be read; the message names what was skipped.
+        """
+        for step in range(len(self)):
+            board = read((index + step) % len(self))
+            if board is not None:
+                return board
+        raise EmptySource(emptiness(self.name, what, self.skipped, ignored))
+
     def __getitem__(self, index: int) -> ImagePair:  # type: ignore[override]
         size = len(self)
         if not -size <= index < size:
@@ -117,3 +141,14 @@ class ImageSource(Sequence[ImagePair]):
         """Record that an image is left out, and say so in the log."""
         self.skipped.append(SkippedImage(name, reason))
         logger.warning("skipped %s: %s", name, reason)
+
+
+def emptiness(name: str, what: str, skipped: Sequence[SkippedImage], ignored: int = 0) -> str:
+    """What to say about a source in which nothing can be read."""
+    message = f"{name} has no {what} that can be used"
+    if ignored:
+        message += f" ({ignored} other files)"
+    if skipped:
+        shown = "; ".join(f"{skip.name}: {skip.reason}" for skip in skipped[:5])
+        message += f"; skipped {len(skipped)}: {shown}{'; ...' if len(skipped) > 5 else ''}"
+    return message
