@@ -12,7 +12,7 @@ from visionzero.games import SpyConfig
 from visionzero.images import load_images
 from visionzero.training.iterative_spo import IterativeSPOConfig, IterativeSPOTrainer
 from visionzero.training.metrics_file import read_metrics
-from visionzero.training.turn_trainer import STATE_FILE
+from visionzero.training.turn_trainer import STATE_FILE, last_checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def test_the_size_of_micro_batches_does_not_change_the_gradient(make_trainer):
             torch.testing.assert_close(gradient, expected[name], rtol=1e-3, atol=2e-5, msg=name)
 
 
-@pytest.mark.parametrize("loss_type", ["dr_grpo", "dapo"])
+@pytest.mark.parametrize("loss_type", ["dr_grpo", "dapo", "cispo"])
 def test_micro_batches_do_not_change_the_gradient_of_other_losses(make_trainer, loss_type):
     options = {"phase_schedule": "both", "loss_type": loss_type}
     whole = make_trainer(per_device_train_batch_size=64, **options)
@@ -157,6 +157,92 @@ def test_micro_batches_do_not_change_the_gradient_of_other_losses(make_trainer, 
     expected = gradients_of(whole, rows)
     for name, gradient in gradients_of(make_trainer(per_device_train_batch_size=4, **options), rows).items():
         torch.testing.assert_close(gradient, expected[name], rtol=1e-3, atol=2e-5, msg=name)
+
+
+def test_cispo_and_dapo_have_one_gradient_where_the_ratio_is_1(make_trainer):
+    options = {"phase_schedule": "both", "beta": 0.0}
+    dapo = make_trainer(loss_type="dapo", **options)
+    rows = spread_advantages(dapo.play_update())
+    expected = gradients_of(dapo, rows)
+    for name, gradient in gradients_of(make_trainer(loss_type="cispo", **options), rows).items():
+        torch.testing.assert_close(gradient, expected[name], rtol=1e-3, atol=2e-5, msg=name)
+
+
+@pytest.mark.parametrize("loss_type", ["grpo", "dr_grpo", "dapo", "cispo"])
+def test_the_loss_of_a_mixture_of_experts_counts_once_an_update(make_trainer, monkeypatch, loss_type):
+    from trl import GRPOTrainer
+
+    trainer = make_trainer(phase_schedule="both", per_device_train_batch_size=4, loss_type=loss_type)
+    batches = trainer._micro_batches(trainer._score(trainer.play_update()))
+    assert len(batches) > 1
+    trainer.router_aux_loss_coef = 0.25
+    monkeypatch.setattr(GRPOTrainer, "_compute_loss", lambda self, model, inputs: self.router_aux_loss_coef)
+    assert sum(trainer._compute_loss(trainer.model, batch) for batch in batches) == pytest.approx(0.25)
+    assert trainer.router_aux_loss_coef == 0.25
+
+
+@pytest.mark.parametrize("loss_type", ["grpo", "dapo"])
+def test_an_update_of_truncated_answers_alone_is_no_update(make_trainer, loss_type):
+    trainer = make_trainer(
+        phase_schedule="both", mask_truncated_completions=True, max_completion_length=1, loss_type=loss_type
+    )
+    rows = spread_advantages(trainer.play_update())
+    assert all(row.reply.truncated for row in rows)
+    assert all(torch.count_nonzero(gradient) == 0 for gradient in gradients_of(trainer, rows).values())
+
+
+def test_truncated_answers_have_no_part_in_the_gradient(make_trainer):
+    options = {"phase_schedule": "both", "max_completion_length": 40, "loss_type": "dapo", "beta": 0.0}
+    trainer = make_trainer(mask_truncated_completions=True, **options)
+    rows = spread_advantages(trainer.play_update())
+    whole = [row for row in rows if not row.reply.truncated]
+    assert 0 < len(whole) < len(rows)
+    expected = gradients_of(make_trainer(**options), whole)
+    for name, gradient in gradients_of(trainer, rows).items():
+        torch.testing.assert_close(gradient, expected[name], rtol=1e-3, atol=2e-5, msg=name)
+
+
+def test_answers_are_sampled_without_dropout(make_trainer, monkeypatch):
+    trainer = make_trainer(phase_schedule="decision")
+    trainer.model.train()
+    modes = []
+    generate = type(trainer.model).generate
+    monkeypatch.setattr(
+        type(trainer.model),
+        "generate",
+        lambda self, *args, **kwargs: modes.append(self.training) or generate(self, *args, **kwargs),
+    )
+    trainer.play_update()
+    assert set(modes) == {False}
+    assert trainer.model.training
+
+
+def test_a_processor_that_pads_on_the_right_is_refused(tiny_vlm_path, boards, small_rules, tmp_path):
+    from transformers import AutoProcessor
+
+    args = IterativeSPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, gradient_checkpointing=False)
+    processor = AutoProcessor.from_pretrained(tiny_vlm_path, padding_side="right")
+    with pytest.raises(ValueError, match="pad on the left"):
+        IterativeSPOTrainer(str(tiny_vlm_path), args, boards, small_rules, processing_class=processor)
+
+
+def test_no_checkpoint_goes_before_its_successor_is_whole(make_trainer, tmp_path, monkeypatch):
+    trainer = make_trainer(max_steps=3, save_strategy="steps", save_steps=1, save_total_limit=1)
+    kept = []
+    state_dict = trainer.state_dict
+    monkeypatch.setattr(trainer, "state_dict", lambda: kept.append(last_checkpoint(tmp_path / "run")) or state_dict())
+    trainer.train()
+    names = [path and path.name for path in kept]
+    assert names == [None, "checkpoint-1", "checkpoint-2"]
+    assert [path.name for path in (tmp_path / "run").glob("checkpoint-*")] == ["checkpoint-3"]
+
+
+def test_a_checkpoint_without_an_optimiser_is_none_to_go_on_from(make_trainer, tmp_path):
+    make_trainer(max_steps=1, save_strategy="steps", save_steps=1, save_only_model=True).train()
+    assert (tmp_path / "run" / "checkpoint-1").is_dir()
+    assert last_checkpoint(tmp_path / "run") is None
+    with pytest.raises(FileNotFoundError, match="save_only_model"):
+        make_trainer().train(resume_from_checkpoint=str(tmp_path / "run" / "checkpoint-1"))
 
 
 def test_the_scored_tokens_are_the_sampled_ones_with_their_end_of_turn(make_trainer):
@@ -310,8 +396,25 @@ def test_a_game_that_always_fails_ends_the_run(make_trainer, monkeypatch):
         ({"loss_type": "dapo", "entropy_coef": 0.1}, "entropy"),
         ({"baseline_decay": 0.9, "use_role_advantage": False}, "no effect"),
         ({"phase_schedule": "clue", "phase_patience": 7}, "no effect"),
+        ({"average_tokens_across_devices": False}, "no effect"),
+        ({"include_num_input_tokens_seen": "all"}, "no effect"),
+        ({"include_for_metrics": ["inputs"]}, "no effect"),
+        ({"max_steps": 3, "num_train_epochs": 2}, "no effect"),
+        ({"hub_model_id": "me/mine"}, "no effect without push_to_hub"),
+        ({"entropy_target": 0.3}, "no effect without use_adaptive_entropy"),
+        ({"vllm_gpu_memory_utilization": 0.5}, "no effect without use_vllm"),
+        ({"use_vllm": True, "vllm_server_port": 1}, "no effect without vllm_mode='server'"),
+        ({"sync_ref_model": True}, "frozen start"),
+        ({"use_transformers_continuous_batching": True}, "images"),
+        ({"save_strategy": "best"}, "not possible"),
+        ({"phase_schedule": "clue", "beta_decision": 0.1}, "beta_decision has no effect"),
+        ({"phase_schedule": "both", "beta_clue": 0.1}, "one KL weight"),
+        ({"phase_schedule": "clue", "group_eps": 0.1}, "group_eps has no effect"),
+        ({"phase_schedule": "decision", "use_role_advantage": False}, "use_role_advantage has no effect"),
+        ({"beta": 0.3, "beta_clue": 0.1, "beta_decision": 0.2}, "beta=0.3 has no effect"),
+        ({"beta": -0.1}, "KL weights"),
+        ({"group_eps": -1.0}, "group_eps"),
         ({"loss_type": "bnpo"}, "loss_type"),
-        ({"loss_type": "cispo"}, "loss_type"),
         ({"games_per_update": 0}, "games_per_update"),
         ({"games_per_pair": 0}, "games_per_pair"),
         ({"ema_decay": 1.0}, "ema_decay"),
@@ -320,3 +423,14 @@ def test_a_game_that_always_fails_ends_the_run(make_trainer, monkeypatch):
 def test_options_out_of_range_or_without_effect_are_errors(tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
         IterativeSPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"beta_clue": 0.1, "beta_decision": 0.0}, {"phase_schedule": "clue", "beta_clue": 0.2}, {"max_steps": 3}],
+)
+def test_a_config_can_be_made_from_the_values_of_another(tmp_path, options):
+    first = IterativeSPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, **options)
+    second = dataclasses.replace(first, seed=first.seed + 1)
+    for name in ("beta", "beta_clue", "beta_decision", "gradient_accumulation_steps", "generation_batch_size"):
+        assert getattr(second, name) == getattr(first, name)

@@ -163,3 +163,10 @@ def test_metrics_that_are_no_shares_are_errors(metrics):
 def test_a_foreign_state_is_refused(state):
     with pytest.raises(ValueError, match="phase"):
         controller().load_state_dict(state)
+
+
+@pytest.mark.parametrize(("saved", "schedule"), [("decision", "clue"), ("clue", "both"), ("both", "adaptive")])
+def test_a_state_in_a_phase_that_the_schedule_never_trains_is_refused(saved, schedule):
+    control = controller(schedule=schedule)
+    with pytest.raises(ValueError, match="never trains"):
+        control.load_state_dict({"phase": saved})

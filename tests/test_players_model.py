@@ -1,5 +1,6 @@
 """A model at the table: a small Qwen2.5-VL with its real processor."""
 
+import copy
 import math
 
 import pytest
@@ -91,6 +92,29 @@ def test_every_image_is_preprocessed_once(tiny_vlm, monkeypatch):
     for _ in range(3):
         cached([[image], [image]], return_tensors="pt")
     assert calls == [1]
+
+
+def test_the_image_cache_keeps_its_size_and_forgets_images_that_are_gone(tiny_vlm):
+    _, processor = tiny_vlm
+    images = [Image.new("RGB", (64, 64), (i, 0, 0)) for i in range(4)]
+    one = CachedImages(processor.image_processor)
+    one(images[:1], return_tensors="pt")
+    cached = CachedImages(processor.image_processor, max_bytes=2 * one._bytes)
+    expected = processor.image_processor(images, return_tensors="pt")
+    for _ in range(2):
+        assert torch.equal(cached(images, return_tensors="pt")["pixel_values"], expected["pixel_values"])
+        assert cached._bytes <= cached._max_bytes
+    assert len(cached._memory) == 2
+    images.clear()
+    assert (len(cached._memory), cached._bytes) == (0, 0)
+
+
+def test_a_processor_with_an_image_cache_can_be_copied(tiny_vlm):
+    _, processor = tiny_vlm
+    image = Image.new("RGB", (64, 64))
+    twin = copy.deepcopy(with_image_cache(processor))
+    expected = processor.image_processor([image], return_tensors="pt")
+    assert torch.equal(twin.image_processor([image], return_tensors="pt")["pixel_values"], expected["pixel_values"])
 
 
 def test_what_was_computed_for_an_image_goes_with_it():

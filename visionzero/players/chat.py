@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import re
+import weakref
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -154,13 +156,20 @@ class CachedImages:
 
     Args:
         image_processor: The image processor that does the work.
+        max_bytes: Size of the memory; what was not used for longest is forgotten first.
     """
 
-    def __init__(self, image_processor: Any) -> None:
+    def __init__(self, image_processor: Any, max_bytes: int = 2**30) -> None:
         self._image_processor = image_processor
-        self._memory: PerImage[dict[str, dict[str, torch.Tensor]]] = PerImage()
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._memory: OrderedDict[tuple[int, str], tuple[weakref.ref[Image.Image], dict[str, torch.Tensor]]] = (
+            OrderedDict()
+        )
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_image_processor":  # copy and pickle ask before there is one
+            raise AttributeError(name)
         return getattr(self._image_processor, name)
 
     def __call__(self, images: Any, **kwargs: Any) -> Any:
@@ -171,14 +180,36 @@ class CachedImages:
         options = repr(sorted(kwargs.items()))
         outputs = []
         for image in flat:
-            made = self._memory.get(image, lambda _: {})
-            if options not in made:
-                alone = self._image_processor([image], **{**kwargs, "return_tensors": "pt"})
-                if set(alone) != {"pixel_values", "image_grid_thw"}:
+            output = self._remembered((id(image), options))
+            if output is None:
+                output = dict(self._image_processor([image], **{**kwargs, "return_tensors": "pt"}))
+                if set(output) != {"pixel_values", "image_grid_thw"}:
                     return self._image_processor(images, **kwargs)
-                made[options] = dict(alone)
-            outputs.append(made[options])
+                self._remember((id(image), options), image, output)
+            outputs.append(output)
         return BatchFeature({key: torch.cat([output[key] for output in outputs]) for key in outputs[0]})
+
+    def _remembered(self, key: tuple[int, str]) -> dict[str, torch.Tensor] | None:
+        if key not in self._memory:
+            return None
+        self._memory.move_to_end(key)
+        return self._memory[key][1]
+
+    def _remember(self, key: tuple[int, str], image: Image.Image, output: dict[str, torch.Tensor]) -> None:
+        # The entry goes with its image, so a key, which is an address, never stands for another image.
+        self._memory[key] = (weakref.ref(image, lambda _: self._forget(key)), output)
+        self._bytes += _num_bytes(output)
+        while self._bytes > self._max_bytes:
+            self._forget(next(iter(self._memory)))
+
+    def _forget(self, key: tuple[int, str]) -> None:
+        entry = self._memory.pop(key, None)
+        if entry is not None:
+            self._bytes -= _num_bytes(entry[1])
+
+
+def _num_bytes(output: dict[str, torch.Tensor]) -> int:
+    return sum(tensor.nbytes for tensor in output.values())
 
 
 def _flatten(images: Any) -> list[Image.Image] | None:

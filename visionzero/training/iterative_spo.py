@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 import torch
@@ -60,20 +60,50 @@ class IterativeSPOConfig(TurnConfig):
     def __post_init__(self) -> None:
         if self.games_per_pair < 1:
             raise ValueError(f"games_per_pair must be >= 1, got {self.games_per_pair}")
+        if self.group_eps < 0:
+            raise ValueError(f"group_eps must be >= 0, got {self.group_eps}")
         if self.baseline_decay is not None and not self.use_role_advantage:
             raise ValueError(f"baseline_decay={self.baseline_decay} has no effect with use_role_advantage=False")
         self.phases()
         RoleBaselines(self.alpha)
-        # TRL loads a reference model only for a KL weight that is not 0.
-        weights = [self.beta if beta is None else beta for beta in (self.beta_clue, self.beta_decision)]
-        self.beta_clue, self.beta_decision = weights
-        self.beta = max(weights)
+        self._refuse_options_of_other_stages()
+        self._settle_kl_weights()
         super().__post_init__()
 
     @property
     def alpha(self) -> float:
         """Decay of the role baselines."""
         return 0.95 if self.baseline_decay is None else self.baseline_decay
+
+    def _refuse_options_of_other_stages(self) -> None:
+        of_the_other = {
+            "clue": ("group_eps",),
+            "decision": ("use_role_advantage", "baseline_decay"),
+        }.get(self.phase_schedule, ())
+        defaults = {f.name: f.default for f in fields(self)}
+        for name in of_the_other:
+            if getattr(self, name) != defaults[name]:
+                raise ValueError(f"{name} has no effect with phase_schedule={self.phase_schedule!r}")
+
+    def _settle_kl_weights(self) -> None:
+        """Fill in the weights of both stages, and set `beta` to the larger one."""
+        named = {"clue": self.beta_clue, "decision": self.beta_decision}
+        filled = {stage: self.beta if weight is None else weight for stage, weight in named.items()}
+        if min(filled.values()) < 0:
+            raise ValueError(f"KL weights must be >= 0, got {filled}")
+        if self.phase_schedule in named:
+            trained, other = filled.pop(self.phase_schedule), next(iter(filled.values()))
+            if other not in (trained, self.beta):
+                other_name = next(iter(filled))
+                raise ValueError(f"beta_{other_name} has no effect with phase_schedule={self.phase_schedule!r}")
+            filled = dict.fromkeys(named, trained)
+        elif self.phase_schedule == "both" and filled["clue"] != filled["decision"]:
+            raise ValueError(f"phase_schedule='both' has one KL weight, beta, for both stages; got {filled}")
+        # TRL loads a reference model only for a KL weight that is not 0.
+        largest = max(filled.values())
+        if None not in named.values() and self.beta not in (largest, TurnConfig.beta):
+            raise ValueError(f"beta={self.beta} has no effect beside beta_clue and beta_decision")
+        self.beta_clue, self.beta_decision, self.beta = filled["clue"], filled["decision"], largest
 
     def phases(self) -> PhaseConfig:
         """The options of the phase controller."""

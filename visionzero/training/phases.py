@@ -170,7 +170,7 @@ class PhaseController:
         """Go on from a state that `state_dict` gave.
 
         Raises:
-            ValueError: The state holds other keys, or a phase that there is not.
+            ValueError: The state holds other keys, a phase that there is not, or one that the schedule never trains.
         """
         try:
             loaded = PhaseState(**state)
@@ -178,4 +178,11 @@ class PhaseController:
             raise ValueError(f"not a phase controller's state: {state!r}") from error
         if loaded.phase not in get_args(Phase):
             raise ValueError(f"phase must be one of {', '.join(get_args(Phase))}, got {loaded.phase!r}")
+        schedule = self.config.schedule
+        possible = (schedule,) if schedule in get_args(Phase) else ("clue", "decision")
+        if loaded.phase not in possible:
+            raise ValueError(
+                f"the state is in phase {loaded.phase!r}, which schedule={schedule!r} never trains; go on with the "
+                "schedule that it was saved with"
+            )
         self.state = loaded

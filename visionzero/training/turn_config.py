@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from trl import GRPOConfig
@@ -29,6 +29,9 @@ _REPLACED = {
     "delta": _NO_CLIPPING,
     "off_policy_mask_threshold": _NO_CLIPPING,
     "max_tool_calling_iterations": "players have no tools",
+    "average_tokens_across_devices": "losses count their tokens over all processes",
+    "include_num_input_tokens_seen": "tokens are counted always, as num_tokens",
+    "do_train": "training is all that this does",
     "label_smoothing_factor": "there are no labels",
     "label_names": "there are no labels",
 }
@@ -40,7 +43,8 @@ _REPLACED |= dict.fromkeys(
     (
         "eval_strategy", "eval_steps", "eval_delay", "eval_on_start", "eval_accumulation_steps", "do_eval", "do_predict",
         "per_device_eval_batch_size", "num_generations_eval", "load_best_model_at_end", "metric_for_best_model",
-        "greater_is_better", "prediction_loss_only", "batch_eval_metrics",
+        "greater_is_better", "prediction_loss_only", "batch_eval_metrics", "bf16_full_eval", "fp16_full_eval",
+        "eval_do_concat_batches", "eval_use_gather_object", "include_for_metrics",
     ),
     _NO_EVALUATION,
 )  # fmt: skip
@@ -48,7 +52,7 @@ _REPLACED |= dict.fromkeys(
     (
         "remove_unused_columns", "dataloader_drop_last", "dataloader_num_workers", "dataloader_persistent_workers",
         "dataloader_prefetch_factor", "dataloader_pin_memory", "train_sampling_strategy", "length_column_name",
-        "ignore_data_skip",
+        "ignore_data_skip", "dataloader_multiprocessing_context", "dataloader_in_order",
     ),
     _NO_ROWS,
 )  # fmt: skip
@@ -59,9 +63,48 @@ _REPLACED |= dict.fromkeys(
     ),
     "its loss is not among those supported here",
 )  # fmt: skip
+_FROZEN = "the reference policy is the frozen start, and a checkpoint holds no other"
+_TEXT_ONLY = "it cannot generate for images; use vLLM"
+_UNSUPPORTED = {
+    "sync_ref_model": _FROZEN,
+    "ref_model_mixup_alpha": _FROZEN,
+    "ref_model_sync_steps": _FROZEN,
+    "use_transformers_continuous_batching": _TEXT_ONLY,
+    "transformers_continuous_batching_config": _TEXT_ONLY,
+    "use_transformers_paged": _TEXT_ONLY,
+}
+_NEEDS: dict[str, tuple[str, Any]] = {
+    **dict.fromkeys(
+        ("vllm_server_base_url", "vllm_server_host", "vllm_server_port", "vllm_server_timeout", "vllm_group_port"),
+        ("vllm_mode", "server"),
+    ),
+    **dict.fromkeys(
+        (
+            "vllm_gpu_memory_utilization", "vllm_max_model_length", "vllm_tensor_parallel_size",
+            "vllm_enable_sleep_mode", "vllm_model_impl",
+        ),
+        ("vllm_mode", "colocate"),
+    ),
+    **dict.fromkeys(
+        (
+            "vllm_importance_sampling_mode", "vllm_importance_sampling_clip_max", "vllm_importance_sampling_clip_min",
+            "vllm_importance_sampling_cap",
+        ),
+        ("vllm_importance_sampling_correction", True),
+    ),
+    **dict.fromkeys(
+        ("entropy_coef_min", "entropy_coef_max", "entropy_coef_delta", "entropy_target"),
+        ("use_adaptive_entropy", True),
+    ),
+    **dict.fromkeys(
+        ("hub_model_id", "hub_strategy", "hub_private_repo", "hub_always_push", "hub_revision"),
+        ("push_to_hub", True),
+    ),
+    "liger_kernel_config": ("use_liger_kernel", True),
+}  # fmt: skip
+"""What only counts beside a certain value of another option."""
 _COUNTERS = ("gradient_accumulation_steps", "num_iterations", "num_generations", "steps_per_generation")
-# "cispo" is weighted by its clipping bound, which has no meaning for a ratio of 1.
-_SUPPORTED_LOSSES = ("grpo", "dr_grpo", "dapo")
+_SUPPORTED_LOSSES = ("grpo", "dr_grpo", "dapo", "cispo")
 
 
 def option(default: Any, help_text: str) -> Any:
@@ -94,16 +137,10 @@ class TurnConfig(GRPOConfig):
     generation_rows: int = option(64, "Most turns in one generation batch of a process.")
 
     def __post_init__(self) -> None:
-        defaults = {f.name: f.default for f in fields(GRPOConfig)}
-        for name, reason in _REPLACED.items():
-            value = getattr(self, name, None)
-            # 1 is what this class itself leaves in the counters, so a config can be read back from its own dictionary.
-            counted_once = name in _COUNTERS and value == 1
-            if name in defaults and value != defaults[name] and not counted_once:
-                raise ValueError(f"{name}={value!r} would have no effect: {reason}")
+        self._refuse_options_without_effect()
         if self.loss_type not in _SUPPORTED_LOSSES:
             raise ValueError(f"loss_type must be one of {', '.join(_SUPPORTED_LOSSES)}, got {self.loss_type!r}")
-        if self.loss_type == "dapo" and (self.entropy_coef or self.use_adaptive_entropy):
+        if self.loss_type in ("dapo", "cispo") and (self.entropy_coef or self.use_adaptive_entropy):
             raise ValueError(f"an entropy bonus needs loss_type grpo or dr_grpo, got {self.loss_type!r}")
         if self.games_per_update < 1 or self.generation_rows < 1:
             raise ValueError("games_per_update and generation_rows must be >= 1")
@@ -123,3 +160,34 @@ class TurnConfig(GRPOConfig):
                 f"games_per_update ({self.games_per_update}) must be a multiple of the number of processes "
                 f"({self.world_size})"
             )
+
+    def _refuse_options_without_effect(self) -> None:
+        defaults = {
+            f.name: f.default_factory() if f.default is MISSING and f.default_factory is not MISSING else f.default
+            for f in fields(GRPOConfig)
+        }
+        changed = {name: getattr(self, name) for name, default in defaults.items() if getattr(self, name) != default}
+        # What this class and its parents leave behind, so that a config can be made from the values of another.
+        left_behind = {name for name in _COUNTERS if changed.get(name) == 1}
+        if "steps_per_generation" in left_behind:
+            left_behind.add("generation_batch_size")
+        if self.use_cpu:
+            left_behind.add("dataloader_pin_memory")
+        if self.include_num_input_tokens_seen is False:  # what the command line's parser makes of the default
+            left_behind.add("include_num_input_tokens_seen")
+        for name, value in changed.items():
+            if name in _REPLACED and name not in left_behind:
+                raise ValueError(f"{name}={value!r} would have no effect: {_REPLACED[name]}")
+            if name in _UNSUPPORTED:
+                raise ValueError(f"{name}={value!r} is not possible: {_UNSUPPORTED[name]}")
+            if name.startswith("vllm_") and not self.use_vllm:
+                raise ValueError(f"{name}={value!r} would have no effect without use_vllm=True")
+            needed, needed_value = _NEEDS.get(name, (name, value))
+            if getattr(self, needed) != needed_value:
+                raise ValueError(f"{name}={value!r} would have no effect without {needed}={needed_value!r}")
+        if self.save_strategy == "best":
+            raise ValueError(f"save_strategy='best' is not possible: {_NO_EVALUATION}")
+        if self.max_steps > 0 and "num_train_epochs" in changed:
+            raise ValueError(f"num_train_epochs={self.num_train_epochs} would have no effect: max_steps is given")
+        if self.parallelism_config is not None and self.parallelism_config.tp_enabled:
+            raise ValueError("tensor parallelism is not possible: every process plays its own games")

@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +22,7 @@ import torch
 from datasets import Dataset
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, Trainer
-from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, rotate_checkpoints
 from trl import GRPOTrainer
 from trl.trainer.utils import split_pixel_values_by_grid, unsplit_pixel_values_by_grid
 
@@ -86,7 +86,8 @@ class PolicyPlayer(Player):
         for start in range(0, len(order), trainer.args.generation_rows):
             rows = order[start : start + trainer.args.generation_rows]
             chats = [trainer.encoder.chat(turns[i]) for i in rows]
-            prompt_ids, images, fields = trainer._tokenize_prompts(chats)
+            with trainer.image_cache():
+                prompt_ids, images, fields = trainer._tokenize_prompts(chats)
             with trainer.sampling_law():
                 completion_ids, logprobs = trainer._generate_single_turn(prompt_ids, images, fields, 1)
             texts = trainer._tokenizer.batch_decode(completion_ids, skip_special_tokens=True)
@@ -126,10 +127,19 @@ class TurnTrainer(GRPOTrainer):
         placeholder = Dataset.from_dict({"prompt": ["played by the trainer"] * num_updates})
         super().__init__(*args, reward_funcs=[game_reward], train_dataset=placeholder, **kwargs)
         processor: Any = self.processing_class  # type: ignore[has-type]
+        if processor.tokenizer.padding_side != "left":
+            raise ValueError(
+                f"the processor must pad on the left, got padding_side={processor.tokenizer.padding_side!r}; load it "
+                "with AutoProcessor.from_pretrained(..., padding_side='left')"
+            )
         self.encoder = ChatEncoder(processor)
         self.policy = PolicyPlayer(self)
         self._rows: list[TrainedTurn] = []
         self.current_gradient_accumulation_steps = 1
+        self.log_multimodal = False  # sends every image of an update to every process, for a table that is not logged
+        if self.loss_type == "cispo":
+            # Its clip is an upper bound of the ratio itself, and TRL's default, 0.2, lies below the ratio 1 of every batch.
+            self.epsilon_high = math.inf
 
     @abstractmethod
     def play_update(self) -> list[TrainedTurn]:
@@ -149,11 +159,30 @@ class TurnTrainer(GRPOTrainer):
         """Go on from a state that `state_dict` gave."""
         raise NotImplementedError
 
-    def sampling_law(self) -> AbstractContextManager[None]:
-        """Keeps the model's own generation config out of the sampling; other engines never see it."""
+    @contextmanager
+    def sampling_law(self) -> Iterator[None]:
+        """Keeps dropout and the model's own generation config out of the sampling; other engines never see them."""
         if self.use_vllm:
-            return nullcontext()
-        return only_generation_config(self.accelerator.unwrap_model(self.model), self.generation_config)
+            yield
+            return
+        model = self.accelerator.unwrap_model(self.model)
+        was_training = model.training
+        model.eval()
+        try:
+            with only_generation_config(model, self.generation_config):
+                yield
+        finally:
+            model.train(was_training)
+
+    @contextmanager
+    def image_cache(self) -> Iterator[None]:
+        """Lets TRL's code use the processor that preprocesses every image once; that one is never saved."""
+        original: Any = self.processing_class  # type: ignore[has-type]
+        self.processing_class = self.encoder.processor
+        try:
+            yield
+        finally:
+            self.processing_class = original
 
     def get_train_dataloader(self) -> DataLoader:
         """One item an update and process."""
@@ -194,12 +223,8 @@ class TurnTrainer(GRPOTrainer):
         """TRL's batch for the rows, with their own advantages."""
         self._rows = rows
         inputs = [{"prompt": row.chat, "game_reward": row.reward} for row in rows]
-        original: Any = self.processing_class  # type: ignore[has-type]
-        self.processing_class = self.encoder.processor
-        try:
+        with self.image_cache():
             output = self._generate_and_score_completions(inputs)
-        finally:
-            self.processing_class = original
         self._metrics["train"].pop("frac_reward_zero_std", None)  # of groups that these rows do not form
         advantages = torch.tensor([row.advantage for row in rows], dtype=torch.float32)
         output["advantages"] = advantages.to(self.accelerator.device)
@@ -246,9 +271,16 @@ class TurnTrainer(GRPOTrainer):
         return micro_batches
 
     def _compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any]) -> torch.Tensor:
-        loss = super()._compute_loss(model, inputs)
-        # "dapo" and its like divide by the tokens of the whole update already.
-        return loss * inputs["loss_weight"] if self.loss_type in ("grpo", "dr_grpo") else loss
+        weight = inputs["loss_weight"]
+        if self.loss_type in ("grpo", "dr_grpo"):
+            return super()._compute_loss(model, inputs) * weight
+        # "dapo" and its like divide by the tokens of the whole update already; a mixture of experts' loss does not.
+        coefficient = self.router_aux_loss_coef
+        self.router_aux_loss_coef = coefficient * weight
+        try:
+            return super()._compute_loss(model, inputs)
+        finally:
+            self.router_aux_loss_coef = coefficient
 
     def log_games(self, metrics: dict[str, float | None]) -> None:
         """Add an update's figures to the next log line; None leaves a figure out of it."""
@@ -266,10 +298,21 @@ class TurnTrainer(GRPOTrainer):
             super()._load_from_checkpoint(resume_from_checkpoint, model)
 
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
-        super()._save_checkpoint(model, trial)
-        if self.args.should_save:
-            folder = Path(self._get_output_dir(trial=trial)) / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
-            (folder / STATE_FILE).write_text(json.dumps(self.state_dict(), indent=2) + "\n", encoding="utf-8")
+        # Older checkpoints go only when this one is whole, and the state file is what says so.
+        limit, self.args.save_total_limit = self.args.save_total_limit, None
+        try:
+            super()._save_checkpoint(model, trial)
+        finally:
+            self.args.save_total_limit = limit
+        if not self.args.should_save:
+            return
+        run_folder = Path(self._get_output_dir(trial=trial))
+        if not self.args.save_only_model:
+            folder = run_folder / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
+            unfinished = folder / f"{STATE_FILE}.part"
+            unfinished.write_text(json.dumps(self.state_dict(), indent=2) + "\n", encoding="utf-8")
+            unfinished.replace(folder / STATE_FILE)
+        rotate_checkpoints(str(run_folder), save_total_limit=limit, use_mtime=True)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
@@ -278,6 +321,7 @@ class TurnTrainer(GRPOTrainer):
         path = Path(checkpoint) / STATE_FILE
         if not path.is_file():
             raise FileNotFoundError(
-                f"{checkpoint} has no {STATE_FILE}: it is not a checkpoint of {type(self).__name__}"
+                f"{checkpoint} has no {STATE_FILE}: it is not a whole checkpoint of {type(self).__name__} (one of "
+                "save_only_model=True is none)"
             )
         self.load_state_dict(json.loads(path.read_text(encoding="utf-8")))
