@@ -15,9 +15,11 @@ _BRACES = re.compile(r"(?:\\b|\x08)oxed\s{0,8}\{|\\[{}]|[{}]")
 _THINK = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _LATEX = re.compile(
     r"\\(?:text|textbf|textit|texttt|textrm|mathrm|mathbf|mathit|mathsf|operatorname|boxed)\s{0,8}\{"
-    r"|\\[{}%#&_$/]|[{}]"
+    r"|\\[{}%#&_$/~]|[{}]"
 )
 _LATEX_SPACE = re.compile(r"\\[,;:!> ]|\\\\|\\q?quad\b|(?<=\w)~(?=\w)")
+# Stands for an escaped tilde while bare ones, LaTeX's spaces, are replaced; no character of any text.
+_TILDE = "\ufdd0"
 _NUMBER = re.compile(r"(?:(?<!\w)[-+.]{1,2})?\d+(?:[.,]\d+)*")
 _ABSTENTION = re.compile(
     r"""\b(?:
@@ -124,11 +126,11 @@ def plain_text(latex: str) -> str:
                 styles.append(False)
                 kept.append(token)
             elif len(token) == 2:
-                kept.append(token[1])
+                kept.append(_TILDE if token[1] == "~" else token[1])
             else:
                 styles.append(True)
         kept.append(latex[position:])
-        latex = _LATEX_SPACE.sub(" ", "".join(kept))
+        latex = _LATEX_SPACE.sub(" ", "".join(kept)).replace(_TILDE, "~")
     if not latex.isprintable():
         latex = "".join(_printable(char) for char in latex)
     return " ".join(latex.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -203,10 +204,10 @@ def _clue_table(turn: SpyTurn) -> Table:
 
 
 def _boxed(typed: str) -> str:
-    r"""What was typed as an answer: unchanged where it has a box, else in one, with its braces escaped."""
+    r"""What was typed as an answer: unchanged where it has a box, else in one, with braces and tildes escaped."""
     if read_boxed(typed) is not None:
         return typed
-    escaped = typed.replace("{", "\\{").replace("}", "\\}")
+    escaped = re.sub(r"[{}~]", r"\\\g<0>", typed)
     return f"\\boxed{{{escaped}}}"
 
 
