@@ -23,7 +23,7 @@ from visionzero.images import ImageSource
 from visionzero.players.model import ModelPlayer
 from visionzero.replay import record_episode, write_page, write_replays
 from visionzero.training.iterative_spo import IterativeSPOConfig, IterativeSPOTrainer
-from visionzero.training.metrics_file import METRICS_FILE
+from visionzero.training.run_files import EVALUATION_FILE, METRICS_FILE, REPLAYS_FILE
 from visionzero.training.turn_trainer import last_checkpoint
 
 console = Console()
@@ -104,7 +104,7 @@ def run(arguments: Sequence[str]) -> None:
         eval_source = parse_images(run_args.eval_images) if run_args.eval_images else source
         result = evaluate_against_start(trainer, start, eval_source, rules, run_args.eval_rounds)
         console.print(match_table(result))
-        (out / "evaluation.json").write_text(json.dumps(match_data(result), indent=2) + "\n", encoding="utf-8")
+        (out / EVALUATION_FILE).write_text(json.dumps(match_data(result), indent=2) + "\n", encoding="utf-8")
         _write_replays(result, out)
 
 
@@ -188,6 +188,6 @@ def _resume(args: IterativeSPOConfig) -> str | None:
 def _write_replays(result: MatchResult, out: Path) -> None:
     half = result.rounds_as_spy
     shown = [*result.episodes[:5], *result.episodes[half : half + 5]]
-    write_replays(out / "replays.jsonl", shown)
+    write_replays(out / REPLAYS_FILE, shown)
     write_page([record_episode(episode) for episode in shown], out / "replay.html")
     console.print(f"wrote {out / 'replay.html'}")

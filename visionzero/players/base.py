@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from visionzero.games.game import Turn
@@ -24,6 +24,21 @@ class Reply:
     prompt_ids: tuple[int, ...] = ()
     completion_ids: tuple[int, ...] = ()
     truncated: bool = False
+
+
+def batches_by_length(turns: Sequence[Turn], size: int) -> Iterator[list[int]]:
+    """Batches of turns with prompts of similar length, so that little is padded.
+
+    Args:
+        turns: Turns of any games.
+        size: Most turns in a batch.
+
+    Yields:
+        Places in `turns`; every place once.
+    """
+    order = sorted(range(len(turns)), key=lambda place: len(turns[place].prompt))
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
 
 
 class Player(ABC):

@@ -19,7 +19,7 @@ from transformers import (
 )
 
 from visionzero.games.game import Turn, derive_seed
-from visionzero.players.base import Player, Reply
+from visionzero.players.base import Player, Reply, batches_by_length
 from visionzero.players.chat import ChatEncoder
 
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
@@ -155,15 +155,12 @@ class ModelPlayer(Player):
 
     def reply(self, turns: Sequence[Turn]) -> list[Reply]:
         """Answer turns in batches of turns with prompts of similar length."""
-        chats = [self._encoder.chat(turn) for turn in turns]
-        order = sorted(range(len(turns)), key=lambda i: len(turns[i].prompt))
-        replies: list[Reply | None] = [None] * len(turns)
-        for start in range(0, len(order), self.batch_size):
-            rows = order[start : start + self.batch_size]
-            answers = self._generate([chats[i] for i in rows], [derive_seed(self.seed, turns[i].seed) for i in rows])
-            for i, reply in zip(rows, answers, strict=True):
-                replies[i] = reply
-        return [reply for reply in replies if reply is not None]
+        replies: dict[int, Reply] = {}
+        for rows in batches_by_length(turns, self.batch_size):
+            chats = [self._encoder.chat(turns[i]) for i in rows]
+            answers = self._generate(chats, [derive_seed(self.seed, turns[i].seed) for i in rows])
+            replies.update(zip(rows, answers, strict=True))
+        return [replies[i] for i in range(len(turns))]
 
     @torch.no_grad()
     def _generate(self, chats: list[list[dict[str, Any]]], seeds: list[int]) -> list[Reply]:

@@ -27,7 +27,7 @@ from trl import GRPOTrainer
 from trl.trainer.utils import split_pixel_values_by_grid, unsplit_pixel_values_by_grid
 
 from visionzero.games.game import Message, Turn, derive_seed
-from visionzero.players.base import Player, Reply
+from visionzero.players.base import Player, Reply, batches_by_length
 from visionzero.players.chat import ChatEncoder
 from visionzero.players.model import only_generation_config
 from visionzero.training.run_files import STATE_FILE
@@ -81,10 +81,8 @@ class PolicyPlayer(Player):
     def reply(self, turns: Sequence[Turn]) -> list[Reply]:
         """Answer turns in batches of `args.generation_rows`, sorted by the length of their prompts."""
         trainer = self._trainer
-        order = sorted(range(len(turns)), key=lambda i: len(turns[i].prompt))
         replies: dict[int, Reply] = {}
-        for start in range(0, len(order), trainer.args.generation_rows):
-            rows = order[start : start + trainer.args.generation_rows]
+        for rows in batches_by_length(turns, trainer.args.generation_rows):
             chats = [trainer.encoder.chat(turns[i]) for i in rows]
             with trainer.image_cache():
                 prompt_ids, images, fields = trainer._tokenize_prompts(chats)
