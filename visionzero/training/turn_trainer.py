@@ -273,7 +273,7 @@ class TurnTrainer(GRPOTrainer):
         if self.loss_type in ("grpo", "dr_grpo"):
             return super()._compute_loss(model, inputs) * weight
         # "dapo" and its like divide by the tokens of the whole update already; a mixture of experts' loss does not.
-        coefficient = self.router_aux_loss_coef
+        coefficient: float = self.router_aux_loss_coef  # type: ignore[has-type]
         self.router_aux_loss_coef = coefficient * weight
         try:
             return super()._compute_loss(model, inputs)
