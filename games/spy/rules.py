@@ -33,7 +33,8 @@ SpyRole = Literal["spy", "civilian", "observer"]
 _BLANK_VIEWS: WeakValueDictionary[tuple[int, int], EditedView] = WeakValueDictionary()
 
 
-def _blank_view(size: tuple[int, int]) -> EditedView:
+def blank_view(size: tuple[int, int]) -> EditedView:
+    """A white view of `size` (width, height), shared by all who need one at the same time."""
     view = _BLANK_VIEWS.get(size)
     if view is None:
         view = _BLANK_VIEWS[size] = EditedView(blank_image(size))
@@ -230,7 +231,7 @@ class SpyGame(Game[SpyTurn, SpyOutcome]):
     def spy_view(self) -> EditedView:
         """What the spy sees."""
         if self._spy_card == "blank":
-            return _blank_view(self.pair.civilian.size)
+            return blank_view(self.pair.civilian.size)
         return self._civilian_view if self._spy_card == "identical" else self.pair.edited
 
     @cached_property

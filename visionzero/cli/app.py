@@ -10,7 +10,15 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from visionzero.cli.options import IMAGES_HELP, PLAYER_HELP, game_options, is_model, make_player, parse_images
+from visionzero.cli.options import (
+    IMAGES_HELP,
+    PLAYER_HELP,
+    game_options,
+    is_model,
+    make_player,
+    parse_images,
+    parse_withholding,
+)
 from visionzero.games import SpyConfig, SpyGame, derive_seed
 
 app = typer.Typer(
@@ -116,12 +124,21 @@ def evaluate(
     seed: Seed = 0,
     max_new_tokens: MaxNewTokens = None,
     temperature: Temperature = None,
+    withhold: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="STAGE=WAY",
+            help="Repeatable. Let A vote (votes) or give clues (clues) without seeing: blank for a white image, removed "
+            "for no image at all. votes=blank is a blind voter, votes=removed a text-only one. [default: A sees]",
+        ),
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Write the result to this JSON file.")] = None,
     replay: Annotated[Path | None, typer.Option(help="Write the first games to this HTML page.")] = None,
 ) -> None:
     """Play A against B: win rate with its 95 % interval, lengths of answers.
 
-    Example: visionzero eval runs/tiny scripted --images clevr --rounds 100
+    Example:        visionzero eval runs/tiny scripted --images clevr --rounds 100
+    A blind voter:  visionzero eval runs/tiny tiny --images clevr --withhold votes=blank
     """
     import json
 
@@ -131,9 +148,16 @@ def evaluate(
         raise typer.BadParameter(f"--rounds must be even, got {rounds}")
     if not (is_model(player) or is_model(opponent)):
         _refuse("no player is a model", max_new_tokens=max_new_tokens, temperature=temperature)
+    ways = parse_withholding(withhold or [])
+    if ways and not is_model(player):
+        raise typer.BadParameter(f"--withhold needs a model as A, which reads its chat and nothing else; got {player}")
     source = parse_images(images or ["photos"])
     options = {"max_new_tokens": max_new_tokens, "temperature": temperature}
     a, b = make_player(player, seed=2 * seed, **options), make_player(opponent, seed=2 * seed + 1, **options)
+    if ways:
+        from visionzero.players.withheld import WithheldPlayer
+
+        a = WithheldPlayer(a, **ways)
     result = play_match_with_progress(a, b, source, config, rounds=rounds, seed=seed)
     console.print(match_table(result))
     if output is not None:

@@ -16,6 +16,7 @@ from visionzero.games import SpyConfig
 if TYPE_CHECKING:
     from visionzero.images import ImageSource
     from visionzero.players.base import Player
+    from visionzero.players.withheld import Withholding
 
 PLAYER_HELP = "scripted, random, human, or a model: a folder, a hub id, or tiny for the package's own"
 IMAGES_HELP = (
@@ -131,6 +132,33 @@ def make_player(spec: str, **model_options: Any) -> Player:
         raise typer.BadParameter(
             f"{spec!r} is none of scripted, random, human, and no model could be loaded from it: {error}"
         ) from error
+
+
+def parse_withholding(specs: list[str]) -> dict[str, Withholding]:
+    """What `--withhold` says, as options of `WithheldPlayer`.
+
+    Args:
+        specs: `votes=WAY` or `clues=WAY`, each at most once.
+
+    Returns:
+        The ways by option.
+
+    Raises:
+        typer.BadParameter: One of them reads otherwise, or an option is given twice.
+    """
+    from visionzero.players.withheld import WITHHOLDINGS
+
+    ways: dict[str, Any] = {}
+    for spec in specs:
+        option, _, way = spec.partition("=")
+        if option not in ("votes", "clues") or way not in WITHHOLDINGS:
+            raise typer.BadParameter(
+                f"--withhold must be votes=WAY or clues=WAY with {' or '.join(WITHHOLDINGS)} as the way, got {spec!r}"
+            )
+        if option in ways:
+            raise typer.BadParameter(f"--withhold {option} is given twice")
+        ways[option] = way
+    return ways
 
 
 def parse_images(specs: list[str], weights: list[float] | None = None) -> ImageSource:

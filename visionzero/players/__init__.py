@@ -11,14 +11,16 @@ if TYPE_CHECKING:
     from visionzero.players.human import HumanPlayer
     from visionzero.players.model import ModelPlayer
     from visionzero.players.scripted import RandomPlayer, ScriptedPlayer
+    from visionzero.players.withheld import WithheldPlayer
 
-__all__ = ["HumanPlayer", "ModelPlayer", "Player", "RandomPlayer", "Reply", "ScriptedPlayer"]
+__all__ = ["HumanPlayer", "ModelPlayer", "Player", "RandomPlayer", "Reply", "ScriptedPlayer", "WithheldPlayer"]
 
 _MODULES = {
     "HumanPlayer": "human",
     "ModelPlayer": "model",
     "RandomPlayer": "scripted",
     "ScriptedPlayer": "scripted",
+    "WithheldPlayer": "withheld",
 }
 
 
