@@ -87,7 +87,9 @@ def tiny_vlm_path(tmp_path_factory: pytest.TempPathFactory, small_rules: SpyConf
             answer = f"I see red. \\boxed{{{'a red cube' if turn.stage == 'clue' else 'n/a'}}}"
             corpus += [turn.prompt, answer]
             game.submit(turn, answer)
-    shape = TinyVLMShape(hidden_size=48, num_layers=2, vision_hidden_size=32, vision_depth=2, image_pixels=56 * 56)
+    shape = TinyVLMShape(
+        hidden_size=48, num_layers=2, vision_hidden_size=32, vision_heads=2, vision_depth=2, image_pixels=64 * 64
+    )
     return save_tiny_vlm(tmp_path_factory.mktemp("tiny-vlm"), corpus, shape)
 
 

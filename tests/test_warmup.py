@@ -137,13 +137,15 @@ def test_a_course_trains_saves_resumes_and_is_examined(scenes, tmp_path):
     from visionzero.tiny_vlm import TinyVLMShape
     from visionzero.warmup.train import examine, warm_up
 
-    shape = TinyVLMShape(hidden_size=48, num_layers=1, vision_hidden_size=32, vision_depth=1, image_pixels=64 * 48)
-    model, processor = warm_up(scenes, tmp_path, steps=3, shape=shape)
+    shape = TinyVLMShape(
+        hidden_size=48, num_layers=1, vision_hidden_size=32, vision_heads=1, vision_depth=1, image_pixels=64 * 48
+    )
+    model, processor = warm_up(scenes, tmp_path, steps=3, sight_steps=2, shape=shape)
     loaded = AutoModelForImageTextToText.from_pretrained(tmp_path)
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, loaded.state_dict()[name]), name
     AutoProcessor.from_pretrained(tmp_path)
-    again, _ = warm_up(scenes, tmp_path, steps=3, shape=shape, resume=True)
+    again, _ = warm_up(scenes, tmp_path, steps=3, sight_steps=2, shape=shape, resume=True)
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, again.state_dict()[name]), name
     scores = examine(model, processor, scenes)

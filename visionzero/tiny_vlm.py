@@ -64,11 +64,11 @@ class TinyVLMShape:
     hidden_size: int = 192
     num_layers: int = 4
     num_heads: int = 6
-    vision_hidden_size: int = 128
+    vision_hidden_size: int = 96
     vision_depth: int = 4
-    vision_heads: int = 4
-    patch_size: int = 16
-    merge_size: int = 1
+    vision_heads: int = 3
+    patch_size: int = 8
+    merge_size: int = 2
     image_pixels: int = 160 * 128
 
 

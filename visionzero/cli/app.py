@@ -201,7 +201,8 @@ def warmup(
     exam: Annotated[
         str, typer.Option(help="Other scenes, for the examination at the end.")
     ] = "clevr:num_scenes=500,size=160x128,seed=2",
-    steps: Annotated[int, typer.Option(help="Optimiser steps.", min=1)] = 1500,
+    sight_steps: Annotated[int, typer.Option(help="Optimiser steps of the vision tower alone.", min=1)] = 1400,
+    steps: Annotated[int, typer.Option(help="Optimiser steps of the lessons after that.", min=1)] = 1300,
     seed: Seed = 0,
     resume: Annotated[bool, typer.Option(help="Go on from the newest checkpoint in --out.")] = False,
 ) -> None:
@@ -214,7 +215,7 @@ def warmup(
     from visionzero.warmup.train import examine, warm_up, write_examination
 
     source, unseen = parse_images([scenes]), parse_images([exam])
-    model, processor = warm_up(source, out, steps=steps, seed=seed, resume=resume)
+    model, processor = warm_up(source, out, steps=steps, sight_steps=sight_steps, seed=seed, resume=resume)
     with tqdm(total=6 * len(unseen), desc="examination", unit="answer") as bar:
 
         def advance(count: int) -> None:

@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from PIL import ImageOps
-from transformers import PreTrainedModel, ProcessorMixin, Trainer, TrainingArguments
+from transformers import (
+    PreTrainedModel,
+    ProcessorMixin,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+    get_cosine_schedule_with_warmup,
+)
+from transformers.trainer_utils import get_last_checkpoint
 
 from visionzero.games import derive_seed
 from visionzero.games.answers import read_boxed
@@ -21,18 +28,22 @@ from visionzero.players.chat import ChatEncoder
 from visionzero.tiny_vlm import TinyVLMShape, build_model, build_processor, train_tokenizer
 from visionzero.training.weights import load_weights
 from visionzero.warmup.lessons import Lesson, describe_lesson, game_lessons, presence_lesson, question_lesson
+from visionzero.warmup.optimizer import MuonWithAdamW
+from visionzero.warmup.sight import InOrderTrainer, learn_to_see, mirrored
 
 BATCH_SIZE = 32
-# Shares of the tasks up to that part of the course. Questions teach little before objects can be named.
+# The language model first learns to read what the vision tower sees, while the tower stays as it is.
+_TOWER_RESTS = 0.4
+# Shares of the tasks up to that part of the course.
 _COURSE = (
-    (0.4, {"describe": 1.0}),
-    (0.6, {"describe": 0.6, "ask": 0.4}),
-    (1.0, {"describe": 0.3, "ask": 0.25, "game": 0.45}),
+    (_TOWER_RESTS, {"describe": 0.7, "ask": 0.3}),
+    (0.7, {"describe": 0.65, "ask": 0.35}),
+    (1.0, {"describe": 0.35, "ask": 0.3, "game": 0.35}),
 )
 
 
 class Lessons(torch.utils.data.Dataset):
-    """A course of lessons: first to see, then to play as well. Lesson i is the same lesson in every process.
+    """A course of lessons: first to say what is there, then to play as well. Lesson i is the same lesson in every process.
 
     The lessons of one batch are of one task, so that long prompts do not pad short ones.
 
@@ -57,17 +68,6 @@ class Lessons(torch.utils.data.Dataset):
         rng = np.random.default_rng(derive_seed(self._seed, "lesson", index))
         pair = self._source[int(rng.integers(len(self._source)))]
         return make_lesson(mirrored(pair) if rng.integers(2) else pair, task, rng)
-
-
-def mirrored(pair: ImagePair) -> ImagePair:
-    """The scene seen in a mirror."""
-    image, scene = pair.civilian, pair.scene
-    assert scene is not None
-    things = [
-        {**thing, "pixel_coords": [image.width - 1 - thing["pixel_coords"][0], *thing["pixel_coords"][1:]]}
-        for thing in scene["objects"]
-    ]
-    return replace(pair, civilian=ImageOps.mirror(image), scene={"objects": things}, edit=None)
 
 
 def make_lesson(pair: ImagePair, task: str, rng: np.random.Generator) -> Lesson:
@@ -128,14 +128,21 @@ def corpus(source: ImageSource, size: int = 400) -> list[str]:
     return texts
 
 
-class _CourseTrainer(Trainer):
-    """Takes the lessons in their order."""
-
-    def _get_train_sampler(self, train_dataset: Any = None) -> torch.utils.data.Sampler:
-        return torch.utils.data.SequentialSampler(self.train_dataset)
-
+class _CourseTrainer(InOrderTrainer):
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         load_weights(self.model if model is None else model, resume_from_checkpoint)
+
+
+class _RestingTower(TrainerCallback):
+    """Keeps the vision tower as it is for the first part of the course."""
+
+    def __init__(self, tower: torch.nn.Module) -> None:
+        self._tower = tower
+
+    def on_step_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self._tower.requires_grad_(state.global_step >= _TOWER_RESTS * state.max_steps)
 
 
 def warm_up(
@@ -143,19 +150,21 @@ def warm_up(
     out: Path,
     *,
     steps: int,
+    sight_steps: int,
     shape: TinyVLMShape | None = None,
     learning_rate: float = 1e-3,
     seed: int = 0,
     resume: bool = False,
 ) -> tuple[PreTrainedModel, ProcessorMixin]:
-    """Train a model from scratch and save it.
+    """Train a model from scratch and save it: its vision tower to see first, see `learn_to_see`, then all of it to speak.
 
     Args:
         source: Scenes with scene graphs.
-        out: Folder for model and processor, and for the course's checkpoints, every 100 steps.
+        out: Folder for model and processor, and for the checkpoints of both parts, every 100 steps.
         steps: Optimiser steps of `BATCH_SIZE` lessons.
+        sight_steps: Optimiser steps of `BATCH_SIZE` images before that.
         shape: Sizes of the model.
-        learning_rate: Peak of the cosine schedule.
+        learning_rate: Peak of the lessons' cosine schedule.
         seed: Seed of weights and lessons.
         resume: Go on from the newest checkpoint in `out`.
 
@@ -165,15 +174,15 @@ def warm_up(
     tokenizer = train_tokenizer(corpus(source), (shape or TinyVLMShape()).vocab_size)
     processor = build_processor(tokenizer, shape)
     model = build_model(tokenizer, shape, seed)
+    speaks = resume and get_last_checkpoint(out) is not None
+    if not speaks:
+        sight = out / "sight"
+        sees = resume and sight.is_dir() and get_last_checkpoint(sight) is not None
+        learn_to_see(model, processor, source, sight, steps=sight_steps, batch_size=BATCH_SIZE, seed=seed, resume=sees)
     args = TrainingArguments(
         output_dir=str(out),
         max_steps=steps,
         per_device_train_batch_size=BATCH_SIZE,
-        learning_rate=learning_rate,
-        lr_scheduler_type="cosine",
-        warmup_steps=min(100, steps // 10),
-        weight_decay=0.05,
-        adam_beta2=0.98,
         logging_steps=25,
         save_steps=100,
         save_total_limit=1,
@@ -181,15 +190,18 @@ def warm_up(
         remove_unused_columns=False,
         seed=seed,
     )
+    optimizer = MuonWithAdamW(model, learning_rate, weight_decay=0.05)
     trainer = _CourseTrainer(
         model=model.train(),
         args=args,
         train_dataset=Lessons(source, steps * BATCH_SIZE, seed),
         data_collator=Collator(processor),
         processing_class=processor,
+        optimizers=(optimizer, get_cosine_schedule_with_warmup(optimizer, min(50, steps // 10), steps)),
+        callbacks=[_RestingTower(model.model.visual)],
     )
-    trainer.train(resume_from_checkpoint=resume)
-    model.eval().save_pretrained(out)
+    trainer.train(resume_from_checkpoint=speaks)
+    model.requires_grad_(True).eval().save_pretrained(out)
     processor.save_pretrained(out)
     return model, processor
 
