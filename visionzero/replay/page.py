@@ -117,14 +117,51 @@ def write_page(records: Record | Sequence[Record], path: str | Path, *, title: s
         problem = problem_of(record)
         if problem is not None:
             raise ValueError(f"game {number} is no record of a game: {problem}")
-    games = [_page(record, number) for number, record in enumerate(records, start=1)]
+    games = game_pages(records)
     if title is None:
         title = f"Who Is the Spy? {games[0].board}" if len(games) == 1 else f"Who Is the Spy? {len(games)} games"
-    # What HTML and UTF-8 cannot hold becomes U+FFFD.
-    html = _UNPRINTABLE.sub("\ufffd", _template().render(title=title, games=games))
+    write_html(_template().render(title=title, games=games), path)
+
+
+def game_pages(records: Sequence[Record], numbers: Sequence[int] | None = None) -> list[_Page]:
+    """Recorded games as `games.html.j2` shows them.
+
+    Args:
+        records: Records that have the layout of one, as `record_episode` and `read_replays` give them.
+        numbers: The number that each game is called by; from 1 if None.
+    """
+    numbers = range(1, len(records) + 1) if numbers is None else numbers
+    return [_page(record, number) for record, number in zip(records, numbers, strict=True)]
+
+
+def template_environment(*folders: Path) -> jinja2.Environment:
+    """Templates of this package's pages: their frame and look, and the games.
+
+    Args:
+        folders: Further folders with templates.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([*folders, Path(__file__).parent]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["signed"] = signed
+    environment.filters["count"] = lambda value: f"{value:.2f}".rstrip("0").rstrip(".")
+    return environment
+
+
+def write_html(html: str, path: str | Path) -> None:
+    """Write a page; what HTML and UTF-8 cannot hold becomes U+FFFD.
+
+    Args:
+        html: The page.
+        path: Where to; folders above it are made.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(html, encoding="utf-8", newline="\n")
+    path.write_text(_UNPRINTABLE.sub("\ufffd", html), encoding="utf-8", newline="\n")
 
 
 def _page(record: Record, number: int) -> _Page:
@@ -134,7 +171,7 @@ def _page(record: Record, number: int) -> _Page:
     rounds = sorted({turn.round for turn in clues})
     page = _Page(
         number=number,
-        board=_last_part(record["board"]["name"]),
+        board=last_part(record["board"]["name"]),
         source=record["board"]["name"],
         kind=record["board"]["kind"],
         seed=record["seed"],
@@ -195,26 +232,17 @@ def _seats(record: Record, turns: Sequence[_Turn]) -> list[_Seat]:
     return [seats[number] for number in sorted(seats)]
 
 
-def _last_part(name: str) -> str:
+def last_part(name: str) -> str:
     """The last part of a path, or of any other name."""
     return re.split(r"[/\\]", name.rstrip("/\\"))[-1] or name
 
 
 @lru_cache(maxsize=1)
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["signed"] = _signed
-    environment.filters["count"] = lambda value: f"{value:.2f}".rstrip("0").rstrip(".")
-    return environment.get_template("page.html.j2")
+    return template_environment().get_template("page.html.j2")
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
     """A reward with its sign, in at most three decimals; the minus is a real one."""
     text = f"{value:+.3f}".rstrip("0").rstrip(".")
     return "0" if text in ("+0", "-0") else text.replace("-", "\u2212")
