@@ -38,7 +38,7 @@ def run(*arguments, code=0):
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["play"], ["train"], ["eval"], ["replay"], ["warmup"], ["images"], ["images", "clevr"]]
+    "command", [[], ["play"], ["train"], ["eval"], ["replay"], ["report"], ["warmup"], ["images"], ["images", "clevr"]]
 )
 def test_every_command_explains_itself(command):
     done = subprocess.run([VISIONZERO, *command, "--help"], capture_output=True, text=True)
@@ -154,6 +154,7 @@ def train_command(tiny_vlm_path, photos, out, *more):
         "bf16": False,
         "use_cpu": True,
         "save_steps": 2,
+        "replay_steps": 4,
         "report_to": "none",
     }
     recipe = out.with_suffix(".json")
@@ -175,6 +176,10 @@ def test_a_killed_run_resumes_to_the_same_end(tiny_vlm_path, photos, tmp_path):
         "evaluation.json",
         "replays.jsonl",
         "replay.html",
+        "report.html",
+        "replays/update-000001.jsonl",
+        "replays/update-000004.jsonl",
+        "replays/update-000006.jsonl",
         "checkpoint-6",
     ):
         assert (whole / name).exists(), name

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 import re
-import shutil
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browser_pages import CONTRASTS, visit
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -216,49 +215,6 @@ def test_what_is_no_record_is_refused(records: Any, problem: str, tmp_path: Path
 
 # In a real browser.
 
-CONTRASTS = """
-const channels = (text) => text.match(/[\\d.]+/g).map(Number);
-const luminance = (c) => {
-  const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-};
-const poor = [];
-const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-while (walker.nextNode()) {
-  const element = walker.currentNode.parentElement;
-  if (!walker.currentNode.data.trim() || element.closest('.unseen, .skip') || !element.checkVisibility()) continue;
-  let behind = element, back = [0, 0, 0, 0];
-  while (behind && (back.length === 4 && back[3] === 0)) {
-    back = channels(getComputedStyle(behind).backgroundColor);
-    behind = behind.parentElement;
-  }
-  const [a, b] = [luminance(channels(getComputedStyle(element).color)), luminance(back)].sort((x, y) => y - x);
-  const contrast = (a + 0.05) / (b + 0.05);
-  if (contrast < 4.5) poor.push([element.className, walker.currentNode.data.trim().slice(0, 30), contrast]);
-}
-return poor;
-"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("needs chromium and chromedriver")
-    webdriver = pytest.importorskip("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for argument in (
-        "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-        "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
-    ):  # fmt: skip
-        options.add_argument(argument)
-    chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield chrome
-    chrome.quit()
-
 
 @pytest.fixture(scope="module")
 def page_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -273,21 +229,6 @@ def page_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     write_page(games, path)
     return path
-
-
-def visit(browser: Any, path: Path, *, width: int, scheme: str = "light") -> None:
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia",
-        {
-            "features": [
-                {"name": "prefers-color-scheme", "value": scheme},
-                {"name": "prefers-reduced-motion", "value": "reduce"},
-            ]
-        },
-    )
-    metrics = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get(path.as_uri())
 
 
 @pytest.mark.parametrize("width", [320, 390, 820, 1280])

@@ -193,11 +193,33 @@ def replay(
 
 
 @app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="Output folder of a training run, finished or not.")],
+    output: Annotated[Path | None, typer.Option(help="The HTML page. [default: report.html in the folder]")] = None,
+) -> None:
+    """Make one web page about a training run: win rate, phases, rates, lengths, rewards, sample games.
+
+    Example: visionzero report runs/tiny
+    """
+    from visionzero.report import write_report
+
+    try:
+        page = write_report(folder, output)
+    except (ValueError, OSError) as error:
+        raise typer.BadParameter(str(error)) from error
+    console.print(f"wrote {page}")
+
+
+@app.command()
 def warmup(
     out: Annotated[Path, typer.Option(help="Folder for model, processor and checkpoints.")],
     scenes: Annotated[
-        str, typer.Option(help="Scenes to learn from: any image source with CLEVR scene graphs.")
-    ] = "clevr:num_scenes=5000,size=160x128,seed=1",
+        list[str] | None,
+        typer.Option(
+            help="Scenes to learn from: any image source with CLEVR scene graphs; again for more. "
+            "By default clevr:num_scenes=5000,size=160x128,seed=1."
+        ),
+    ] = None,
     exam: Annotated[
         str, typer.Option(help="Other scenes, for the examination at the end.")
     ] = "clevr:num_scenes=500,size=160x128,seed=2",
@@ -208,13 +230,14 @@ def warmup(
 ) -> None:
     """Train a small vision-language model from scratch: to see rendered scenes, and to know the forms of the game.
 
-    How the package's own small model was made. Render the scenes once: visionzero images clevr --no-edited ...
+    How the package's own small model was made. Render the scenes once, on two cores in two folders with two seeds:
+    visionzero images clevr --no-edited ...
     """
     from tqdm import tqdm
 
     from visionzero.warmup.train import examine, warm_up, write_examination
 
-    source, unseen = parse_images([scenes]), parse_images([exam])
+    source, unseen = parse_images(scenes or ["clevr:num_scenes=5000,size=160x128,seed=1"]), parse_images([exam])
     model, processor = warm_up(source, out, steps=steps, sight_steps=sight_steps, seed=seed, resume=resume)
     with tqdm(total=6 * len(unseen), desc="examination", unit="answer") as bar:
 

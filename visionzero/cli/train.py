@@ -22,6 +22,7 @@ from visionzero.games import SpyConfig
 from visionzero.images import ImageSource
 from visionzero.players.model import ModelPlayer
 from visionzero.replay import record_episode, write_page, write_replays
+from visionzero.report import write_report
 from visionzero.training.iterative_spo import IterativeSPOConfig, IterativeSPOTrainer
 from visionzero.training.run_files import EVALUATION_FILE, METRICS_FILE, REPLAYS_FILE
 from visionzero.training.turn_trainer import last_checkpoint
@@ -106,6 +107,7 @@ def run(arguments: Sequence[str]) -> None:
         console.print(match_table(result))
         (out / EVALUATION_FILE).write_text(json.dumps(match_data(result), indent=2) + "\n", encoding="utf-8")
         _write_replays(result, out)
+    console.print(f"wrote {write_report(out)}")
 
 
 def parse(arguments: Sequence[str]) -> tuple[SpyConfig, RunArguments, IterativeSPOConfig, ModelConfig]:

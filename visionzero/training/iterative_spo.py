@@ -14,10 +14,12 @@ from transformers import PreTrainedModel, ProcessorMixin, TrainerCallback
 from visionzero.games import SpyConfig, SpyGame, SpyTurn, derive_seed
 from visionzero.images import load_images
 from visionzero.images.sampler import BoardSampler
+from visionzero.replay.record import write_replays
 from visionzero.rollout import Episode, rollout
 from visionzero.training.advantages import RoleBaselines, group_advantages
 from visionzero.training.metrics_file import MetricsFileCallback
 from visionzero.training.phases import Phase, PhaseConfig, PhaseController, PhaseSchedule
+from visionzero.training.run_files import sample_file
 from visionzero.training.turn_config import TurnConfig, option
 from visionzero.training.turn_trainer import TrainedTurn, TurnTrainer
 
@@ -30,6 +32,7 @@ _STAGES: dict[Phase, tuple[str, ...]] = {
 _REPORTED = ("games_per_update", "games_per_pair", "learning_rate", "beta_clue", "beta_decision", "use_role_advantage",
              "baseline_decay", "temperature", "max_completion_length", "seed")  # fmt: skip
 """Options that a report names."""
+_SAMPLE_GAMES = 2
 
 
 @dataclass
@@ -56,12 +59,17 @@ class IterativeSPOConfig(TurnConfig):
     beta_clue: float | None = option(None, "tau_clue, KL weight in the clue phase; beta if not given.")
     beta_decision: float | None = option(None, "tau_dec, KL weight in the decision phase; beta if not given.")
     group_eps: float = option(1e-4, "eps in the group normalisation of decision rewards (eq. 5).")
+    replay_steps: int | None = option(
+        None, "Write two games to replays/ at the first update, every so many, and at the last; none for never."
+    )
 
     def __post_init__(self) -> None:
         if self.games_per_pair < 1:
             raise ValueError(f"games_per_pair must be >= 1, got {self.games_per_pair}")
         if self.group_eps < 0:
             raise ValueError(f"group_eps must be >= 0, got {self.group_eps}")
+        if self.replay_steps is not None and self.replay_steps < 1:
+            raise ValueError(f"replay_steps must be >= 1 or None, got {self.replay_steps}")
         if self.baseline_decay is not None and not self.use_role_advantage:
             raise ValueError(f"baseline_decay={self.baseline_decay} has no effect with use_role_advantage=False")
         self.phases()
@@ -201,6 +209,7 @@ class IterativeSPOTrainer(TurnTrainer):
         phase = self.controller.phase
         self.beta = self.args.beta_decision if phase == "decision" else self.args.beta_clue
         self.episodes = self._play()
+        self._write_replays()
         figures = _Figures(self.episodes)
         totals = self.accelerator.reduce(figures.totals.to(self.accelerator.device), reduction="sum").cpu()
         means = figures.means(totals)
@@ -237,6 +246,14 @@ class IterativeSPOTrainer(TurnTrainer):
             episodes += [episode for episode in played if episode.error is None]
         self.log_games({"game/failed": failed})
         return episodes
+
+    def _write_replays(self) -> None:
+        """Write games of this update, if it is one of those that `replay_steps` names."""
+        every, update = self.args.replay_steps, self.state.global_step + 1
+        if every is None or not self.is_world_process_zero():
+            return
+        if update == 1 or update % every == 0 or update == self.state.max_steps:
+            write_replays(sample_file(self.args.output_dir, update), self.episodes[:_SAMPLE_GAMES])
 
     def _deal(self) -> SpyGame:
         if self._games_dealt % self.args.games_per_pair == 0:
