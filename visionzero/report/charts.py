@@ -152,22 +152,21 @@ def _draw_line(line: Line, index: int, x: Callable[[float], float], y: Callable[
     parts: list[Markup] = []
     color = color_of(index)
     if line.low is not None and line.high is not None:
-        band = list(zip(line.points, line.low, line.high, strict=True))
-        band = [(step, a, b) for (step, _), a, b in band if drawable(a) and drawable(b)]
-        for step, a, b in band:
-            parts.append(
-                Markup('<line class="interval {}" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>').format(
-                    color, x(step), x(step), y(a), y(b)
+        for (step, _), low, high in zip(line.points, line.low, line.high, strict=True):
+            if drawable(low) and drawable(high):
+                parts.append(
+                    Markup('<line class="interval {}" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>').format(
+                        color, x(step), x(step), y(low), y(high)
+                    )
                 )
-            )
     for run in _runs(line.points):
         if len(run) > 1:
-            path = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in run)
+            path = " ".join(f"{x(at):.1f},{y(value):.1f}" for at, value in run)
             parts.append(Markup('<polyline class="line {}" points="{}"/>').format(color, path))
         if len(run) == 1 or line.low is not None:
-            for step, value in run:
+            for at, value in run:
                 parts.append(
-                    Markup('<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="3.5"/>').format(color, x(step), y(value))
+                    Markup('<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="3.5"/>').format(color, x(at), y(value))
                 )
     return parts
 

@@ -21,7 +21,8 @@ class MuonWithAdamW(torch.optim.Optimizer):
     """
 
     def __init__(self, model: torch.nn.Module, lr: float, weight_decay: float) -> None:
-        matrices, others = [], []
+        matrices: list[torch.nn.Parameter] = []
+        others: list[torch.nn.Parameter] = []
         for name, weight in model.named_parameters():
             if weight.requires_grad:
                 (matrices if weight.ndim == 2 and "embed" not in name else others).append(weight)
