@@ -37,6 +37,11 @@ def run(*arguments, code=0):
     return result.output
 
 
+def unboxed(message):
+    """A message without the box around it, whose lines break where they must."""
+    return " ".join(message.replace("│", " ").split())
+
+
 @pytest.mark.parametrize(
     "command", [[], ["play"], ["train"], ["eval"], ["replay"], ["report"], ["warmup"], ["images"], ["images", "clevr"]]
 )
@@ -100,7 +105,7 @@ def test_a_record_becomes_a_page(photos, tmp_path):
     run("play", "--images", photos, "--games", 2, "--record", record)
     run("replay", record)
     assert record.with_suffix(".html").is_file()
-    assert "2 games" in run("replay", record, "--game", 2, code=2)
+    assert "2 games" in unboxed(run("replay", record, "--game", 2, code=2))
 
 
 def test_images_of_a_source_are_checked(photos):
@@ -212,6 +217,10 @@ def test_a_killed_run_resumes_to_the_same_end(tiny_vlm_path, photos, tmp_path):
         (["--model_name_or_path", "tiny", "--output_dir", "x", "--lora_r", "4"], "no effect without --use_peft"),
         (["--model_name_or_path", "tiny", "--output_dir", "x", "--num_generations", "4"], "no effect"),
         (["--model_name_or_path", "tiny", "--output_dir", "x", "--eval_rounds", "3"], "even"),
+        (
+            ["--model_name_or_path", "tiny", "--output_dir", "x", "--generation_kwargs", '{"typical_p": 0.9}'],
+            "eval_rounds=0",
+        ),
         (["--resume_from_checkpoint", "last", "--model_name_or_path", "tiny", "--output_dir", "x"], "no checkpoint"),
     ],
 )
@@ -223,7 +232,7 @@ def test_a_run_that_cannot_be_is_said(flags, message, tmp_path):
         cwd=tmp_path,
     )
     assert done.returncode == 2, done.stderr[-2000:]
-    assert message in " ".join(done.stderr.replace("│", " ").split())
+    assert message in unboxed(done.stderr)
 
 
 @dataclasses.dataclass

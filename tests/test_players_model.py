@@ -160,10 +160,10 @@ def test_seed_and_temperature_decide_what_is_sampled(tiny_vlm, small_rules):
 def test_seeded_sampling_samples_the_softmax():
     logits = torch.tensor([2.0, 1.0, 0.0, -1.0])
     rows = 40_000
-    noisy = SeededSampling(range(rows), temperature=0.5)(torch.zeros(rows, 1, dtype=torch.long), logits.repeat(rows, 1))
+    noisy = SeededSampling(range(rows))(torch.zeros(rows, 1, dtype=torch.long), logits.repeat(rows, 1))
     shares = torch.bincount(noisy.argmax(-1), minlength=4) / rows
     # three standard errors of a share are at most 3 * sqrt(0.25 / rows) = 0.0075
-    assert torch.allclose(shares, (logits / 0.5).softmax(-1), atol=0.0075)
+    assert torch.allclose(shares, logits.softmax(-1), atol=0.0075)
 
 
 def test_the_noise_of_a_large_vocabulary_is_finite_and_gumbel():
@@ -178,7 +178,7 @@ def test_the_noise_of_a_large_vocabulary_is_finite_and_gumbel():
 
 
 def test_steps_are_sampled_independently():
-    sampler = SeededSampling([7], 1.0)
+    sampler = SeededSampling([7])
     flat = torch.zeros(1, 50)
     drawn = [int(sampler(torch.zeros(1, 1, dtype=torch.long), flat).argmax()) for _ in range(40)]
     assert len(set(drawn)) > 15
@@ -211,6 +211,48 @@ def test_a_saved_player_loads_and_says_the_same(tiny_vlm_path, tiny_vlm, small_r
     turns = [first_turn(small_rules, seed=i) for i in range(2)]
     loaded = ModelPlayer.from_pretrained(tiny_vlm_path, device="cpu", max_new_tokens=6)
     assert loaded.reply(turns) == ModelPlayer(*tiny_vlm, max_new_tokens=6).reply(turns)
+
+
+@pytest.mark.parametrize("option", [{"top_k": 1}, {"top_p": 1e-6}, {"min_p": 1.0}])
+def test_a_filter_that_leaves_the_likeliest_token_is_greedy(tiny_vlm, small_rules, option):
+    turns = [first_turn(small_rules, seed=i) for i in range(4)]
+    greedy = ModelPlayer(*tiny_vlm, max_new_tokens=8, temperature=0.0).reply(turns)
+    assert ModelPlayer(*tiny_vlm, max_new_tokens=8, **option).reply(turns) == greedy
+    assert ModelPlayer(*tiny_vlm, max_new_tokens=8).reply(turns) != greedy
+
+
+def test_filters_sample_as_transformers_does(tiny_vlm, small_rules):
+    """What may be said first is what transformers' own sampling leaves of the first token's distribution."""
+    model, processor = tiny_vlm
+    options = {"temperature": 1.5, "top_k": 12, "top_p": 0.9, "min_p": 0.02}
+    turn = first_turn(small_rules)
+    said = {
+        ModelPlayer(model, processor, max_new_tokens=1, seed=seed, **options).reply([turn])[0].completion_ids[0]
+        for seed in range(60)
+    }
+    encoder = ChatEncoder(processor)
+    inputs = encoder.encode([encoder.chat(turn)])
+    output = model.generate(
+        **inputs, max_new_tokens=1, do_sample=True, output_scores=True, return_dict_in_generate=True, **options
+    )
+    allowed = set(output.scores[0][0].isfinite().nonzero().flatten().tolist())
+    assert len(said) > 1
+    assert said <= allowed
+    assert len(allowed) <= 12
+
+
+def test_a_repetition_penalty_keeps_tokens_from_coming_back(tiny_vlm, small_rules):
+    turns = [first_turn(small_rules, seed=i) for i in range(8)]
+    replies = ModelPlayer(*tiny_vlm, max_new_tokens=8, temperature=0.1, repetition_penalty=1e6).reply(turns)
+    plain = ModelPlayer(*tiny_vlm, max_new_tokens=8, temperature=0.1).reply(turns)
+    assert all(len(set(reply.completion_ids)) == len(reply.completion_ids) for reply in replies)
+    assert any(len(set(reply.completion_ids)) < len(reply.completion_ids) for reply in plain)
+
+
+@pytest.mark.parametrize("option", [{"top_k": -1}, {"top_p": 1.5}, {"min_p": 2.0}, {"temperature": 0.0, "top_k": 3}])
+def test_filters_that_cannot_be_are_errors(tiny_vlm, option):
+    with pytest.raises(ValueError, match=r"top_|min_p"):
+        ModelPlayer(*tiny_vlm, **option)
 
 
 @pytest.mark.parametrize("options", [{"max_new_tokens": 0}, {"batch_size": 0}, {"temperature": -1.0}])

@@ -24,6 +24,7 @@ from visionzero.players.model import ModelPlayer
 from visionzero.replay import record_episode, write_page, write_replays
 from visionzero.report import write_report
 from visionzero.training.iterative_spo import IterativeSPOConfig, IterativeSPOTrainer
+from visionzero.training.opponents import sampling_options
 from visionzero.training.run_files import EVALUATION_FILE, METRICS_FILE, REPLAYS_FILE
 from visionzero.training.turn_trainer import last_checkpoint
 
@@ -94,6 +95,11 @@ def run(arguments: Sequence[str]) -> None:
         processing_class=processor,
         peft_config=peft_config,
     )
+    if run_args.eval_rounds:
+        try:
+            sampling_options(trainer)
+        except ValueError as error:
+            raise typer.BadParameter(f"{error}; eval_rounds=0 trains without the match at the end") from error
     trainer.pop_callback(ProgressCallback if not train_args.disable_tqdm else PrinterCallback)
     trainer.add_callback(UpdateLines())
     trainer.train(resume_from_checkpoint=_resume(train_args))
@@ -155,11 +161,7 @@ def evaluate_against_start(
         The result, with the trained model as A.
     """
     args = trainer.args
-    options = {
-        "max_new_tokens": args.max_completion_length,
-        "temperature": args.temperature,
-        "batch_size": args.generation_rows,
-    }
+    options = sampling_options(trainer)
     model = trainer.accelerator.unwrap_model(trainer.model).eval()
     trained = ModelPlayer(model, trainer.processing_class, name="trained", seed=1, **options)
     frozen = ModelPlayer.from_pretrained(start, device=str(model.device), name="start", seed=2, **options)

@@ -14,8 +14,12 @@ from transformers import (
     GenerationConfig,
     LogitsProcessor,
     LogitsProcessorList,
+    MinPLogitsWarper,
     PreTrainedModel,
     ProcessorMixin,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
 )
 
 from visionzero.games.game import Turn, derive_seed
@@ -49,17 +53,15 @@ def only_generation_config(model: Any, config: GenerationConfig) -> Iterator[Non
 class SeededSampling(LogitsProcessor):
     """Makes greedy search sample: adds Gumbel noise that depends on a row's own seed, the step and the token.
 
-    The argmax of `logits / temperature + Gumbel noise` is a sample of the softmax. The noise is a hash, so a row's sample
+    The argmax of `scores + Gumbel noise` is a sample of the scores' softmax. The noise is a hash, so a row's sample
     does not depend on its place in the batch, on the device, or on any generator's state.
 
     Args:
         seeds: One seed a row.
-        temperature: Divides the logits; > 0.
     """
 
-    def __init__(self, seeds: Sequence[int], temperature: float = 1.0) -> None:
+    def __init__(self, seeds: Sequence[int]) -> None:
         self._seeds = torch.tensor(list(seeds), dtype=torch.int64)
-        self._temperature = temperature
         self._step = 0
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -75,7 +77,7 @@ class SeededSampling(LogitsProcessor):
         # Large noise comes from a uniform number near 0, where floats lie close together. Near 1 they round to 1 itself,
         # whose noise is infinite: that end is cut, where it only keeps very unlikely losers from losing harder.
         exponential = -torch.log1p(-uniform.clamp(max=1 - 2.0**-24))
-        return scores.float() / self._temperature - torch.log(exponential)
+        return scores.float() - torch.log(exponential)
 
 
 class ModelPlayer(Player):
@@ -90,6 +92,10 @@ class ModelPlayer(Player):
         name: Short name.
         max_new_tokens: Longest answer, in tokens.
         temperature: 0 for greedy answers.
+        top_p: Sample among the likeliest tokens that together have this probability, in (0, 1].
+        top_k: Sample among this many likeliest tokens; 0 for all.
+        min_p: Sample among tokens at least this share as likely as the likeliest; None for all.
+        repetition_penalty: Divides the (positive) logits of tokens that have been said; 1 for none.
         batch_size: Most turns in one `generate` call.
         seed: Mixed with every turn's own seed.
 
@@ -105,6 +111,10 @@ class ModelPlayer(Player):
         name: str = "model",
         max_new_tokens: int = 256,
         temperature: float = 1.0,
+        top_p: float = 1.0,
+        top_k: int = 0,
+        min_p: float | None = None,
+        repetition_penalty: float = 1.0,
         batch_size: int = 64,
         seed: int = 0,
     ) -> None:
@@ -112,12 +122,21 @@ class ModelPlayer(Player):
             raise ValueError(f"max_new_tokens and batch_size must be >= 1, got {max_new_tokens} and {batch_size}")
         if not 0 <= temperature < float("inf"):
             raise ValueError(f"temperature must be a number >= 0, got {temperature}")
+        if temperature == 0 and (top_p, top_k, min_p) != (1.0, 0, None):
+            raise ValueError("top_p, top_k and min_p have no effect on greedy answers, at temperature 0")
         self.model = model
         self.name = name
         self.max_new_tokens = max_new_tokens
         self.temperature = temperature
         self.batch_size = batch_size
         self.seed = seed
+        # In the order in which transformers applies them; each says itself what is out of range.
+        self._filters: list[LogitsProcessor] = []
+        if temperature > 0:
+            self._filters.append(TemperatureLogitsWarper(float(temperature)))
+            self._filters += [TopKLogitsWarper(top_k)] if top_k else []
+            self._filters += [TopPLogitsWarper(float(top_p))] if top_p != 1 else []
+            self._filters += [MinPLogitsWarper(float(min_p))] if min_p is not None else []
         self._encoder = ChatEncoder(processor)
         tokenizer = processor.tokenizer
         eos = model.generation_config.eos_token_id
@@ -129,6 +148,7 @@ class ModelPlayer(Player):
         self._generation = GenerationConfig(
             max_new_tokens=max_new_tokens,
             do_sample=False,
+            repetition_penalty=repetition_penalty,
             eos_token_id=sorted(self._eos),
             pad_token_id=pad,
             suppress_tokens=_image_token_ids(model),
@@ -168,9 +188,9 @@ class ModelPlayer(Player):
             key: value.to(self.model.device) if isinstance(value, torch.Tensor) else value
             for key, value in self._encoder.encode(chats).items()
         }
-        processors = LogitsProcessorList()
+        processors = LogitsProcessorList(self._filters)
         if self.temperature > 0:
-            processors.append(SeededSampling(seeds, self.temperature))
+            processors.append(SeededSampling(seeds))
         with only_generation_config(self.model, self._generation):
             output = self.model.generate(**inputs, generation_config=self._generation, logits_processor=processors)
         prompt_length = inputs["input_ids"].shape[1]

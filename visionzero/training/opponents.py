@@ -70,7 +70,7 @@ def sampling_options(trainer: TurnTrainer) -> dict[str, Any]:
     args = trainer.args
     if args.generation_kwargs:
         raise ValueError(
-            f"generation_kwargs={args.generation_kwargs!r} is not possible beside opponents that sample alike"
+            f"generation_kwargs={args.generation_kwargs!r} is not possible where other players sample alike"
         )
     filters = {"top_p": 1.0, "top_k": 0, "min_p": None, "repetition_penalty": 1.0}
     return {
